@@ -1,0 +1,4 @@
+"""Holdfast: every write proves its precondition.
+
+Imports point one way: functions -> edge -> domain -> patterns -> writes.
+"""

@@ -1,0 +1,50 @@
+"""The catalogue of refusals, in order of precedence.
+
+When several conditions of one transaction fail together, the caller is told the refusal
+that stands first here: existence, actor, state, version, resource. A stranger learns
+nothing about an item's state, and a stale reader is not told about stock.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class Refusal(StrEnum):
+    """Why a command that was understood is final and changed nothing."""
+
+    # existence
+    NOT_FOUND = "NOT_FOUND"
+    # actor
+    NOT_CASE_OFFICER = "NOT_CASE_OFFICER"
+    NOT_CASE_REVIEWER = "NOT_CASE_REVIEWER"
+    NOT_OWNER = "NOT_OWNER"
+    # state
+    CASE_NOT_OPEN = "CASE_NOT_OPEN"
+    CASE_NOT_UNDER_REVIEW = "CASE_NOT_UNDER_REVIEW"
+    CASE_NOT_APPROVED = "CASE_NOT_APPROVED"
+    CASE_NOT_REJECTED = "CASE_NOT_REJECTED"
+    CASE_NOT_DECIDED = "CASE_NOT_DECIDED"
+    CASE_NOT_CLOSED = "CASE_NOT_CLOSED"
+    CASE_CLOSED = "CASE_CLOSED"
+    CASE_REDACTED = "CASE_REDACTED"
+    CASE_ASSIGNED = "CASE_ASSIGNED"
+    CASE_UNASSIGNED = "CASE_UNASSIGNED"
+    OFFICER_NOT_ACTIVE = "OFFICER_NOT_ACTIVE"
+    OFFICER_NOT_INACTIVE = "OFFICER_NOT_INACTIVE"
+    LEGAL_HOLD = "LEGAL_HOLD"
+    # version
+    STALE_VERSION = "STALE_VERSION"
+    STALE_READ = "STALE_READ"
+    # resource
+    OFFICER_UNAVAILABLE = "OFFICER_UNAVAILABLE"
+    ALREADY_EXISTS = "ALREADY_EXISTS"
+    LIMIT_REACHED = "LIMIT_REACHED"
+
+    @property
+    def precedence(self) -> int:
+        """Place in the catalogue, 0 first; the lowest of several is the one reported."""
+        return _PRECEDENCE[self]
+
+
+_PRECEDENCE = {refusal: place for place, refusal in enumerate(Refusal)}

@@ -23,8 +23,9 @@ class Effort:
 
 @dataclass(frozen=True)
 class Committed:
-    """Every write of the plan is in the table, once."""
+    """Every write of the plan is in the table, once; `answer` is the plan's."""
 
+    answer: Any = None
     effort: Effort = field(default=Effort(), compare=False)
 
 

@@ -50,9 +50,9 @@ class Write:
     key: Key
     because: str
     rules: tuple[Rule, ...]
-    item: Mapping[str, Any] = _NOTHING
-    set: Mapping[str, Any] = _NOTHING
-    add: Mapping[str, Any] = _NOTHING
+    item: Mapping[str, Any] = field(default_factory=dict)
+    set: Mapping[str, Any] = field(default_factory=dict)
+    add: Mapping[str, Any] = field(default_factory=dict)
     remove: tuple[str, ...] = ()
 
     @cached_property
@@ -163,8 +163,9 @@ def accumulate(key: Key, because: str, add: Mapping[str, Any]) -> Write:
 
 
 def _existing(missing: Refusal | None, rules: Sequence[Rule]) -> tuple[Rule, ...]:
+    """The rules in the catalogue's order of precedence, behind the item's existence."""
     exists = () if missing is None else (Rule(missing, Attr("PK").exists()),)
-    return (*exists, *rules)
+    return (*exists, *sorted(rules, key=lambda rule: rule.refusal.precedence))
 
 
 @dataclass(frozen=True)
@@ -231,5 +232,3 @@ def _check(write: Write) -> None:
 
 def _bytes(write: Write) -> int:
     return size_bytes({**write.key.attributes, **write.item, **write.set, **write.add})
-
-

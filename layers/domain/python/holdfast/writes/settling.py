@@ -12,6 +12,7 @@ from enum import Enum, auto
 from typing import Any
 
 from botocore import exceptions as sdk
+from botocore.parsers import ResponseParserError
 
 from holdfast.writes.codec import decode_item
 
@@ -54,8 +55,10 @@ CANCELLATIONS: Mapping[str, Sign] = {
 """Reasons inside a TransactionCanceledException; any other one is not ours to judge."""
 
 NEVER_SENT = (sdk.EndpointConnectionError, sdk.ConnectTimeoutError, sdk.ProxyConnectionError)
-SENT = (sdk.HTTPClientError, sdk.ResponseParserError)
+SENT = (sdk.HTTPClientError, sdk.ConnectionError, sdk.IncompleteReadError, ResponseParserError)
 """Read timeouts, resets, closed connections, answers that cannot be read."""
+ERRORS = (*NEVER_SENT, *SENT, sdk.ClientError)
+"""All that `classify` may know; anything else a client raises propagates untouched."""
 
 
 @dataclass(frozen=True)
@@ -91,11 +94,11 @@ def _cancelled(error: sdk.ClientError) -> Attempt:
     reasons = error.response.get("CancellationReasons", [])
     codes = [reason.get("Code", "None") for reason in reasons]
     signs = {CANCELLATIONS.get(code) for code in codes if code != "None"}
-    if not signs or None in signs - {Sign.REFUSED} and Sign.REFUSED not in signs:
-        raise error
     if Sign.REFUSED in signs:
         places = (place for place, code in enumerate(codes) if code == "ConditionalCheckFailed")
         return Attempt(Sign.REFUSED, tuple((place, _image(reasons[place])) for place in places))
+    if not signs or None in signs:
+        raise error
     return Attempt(Sign.CONFLICT if Sign.CONFLICT in signs else Sign.THROTTLE)
 
 

@@ -29,6 +29,7 @@ from holdfast.writes.outcomes import (
     TokenMismatch,
 )
 from holdfast.writes.plan import Key, Plan, Write
+from holdfast.writes.refusals import Refusal
 from holdfast.writes.retry import backoff_seconds, commit_deadline
 from holdfast.writes.rules import first_broken
 from holdfast.writes.settling import Attempt, Sign
@@ -64,9 +65,9 @@ class Table:
         self.random = random
 
     def get(self, key: Key) -> dict[str, Any] | None:
-        """The item as it is now (a consistent read), or None."""
-        answer = self.reader.get_item(
-            TableName=self.name, Key=encode_item(key.attributes), ConsistentRead=True
+        """The item as it is now (a consistent read), or None. Raises Throttled."""
+        answer = self._read(
+            self.reader.get_item, Key=encode_item(key.attributes), ConsistentRead=True
         )
         return decode_item(answer["Item"]) if "Item" in answer else None
 
@@ -74,11 +75,10 @@ class Table:
         """One page of a Query: decoded items, and the raw LastEvaluatedKey or None.
 
         `parameters` are those of the Query API; ExpressionAttributeValues are plain values.
+        Raises Throttled.
         """
         values = encode_item(parameters.pop("ExpressionAttributeValues"))
-        answer = self.reader.query(
-            TableName=self.name, ExpressionAttributeValues=values, **parameters
-        )
+        answer = self._read(self.reader.query, ExpressionAttributeValues=values, **parameters)
         return [decode_item(item) for item in answer["Items"]], answer.get("LastEvaluatedKey")
 
     def partition(self, pk: str, prefix: str, *, pages_max: int = 20) -> Iterator[dict[str, Any]]:
@@ -99,6 +99,14 @@ class Table:
                 return
             start = {"ExclusiveStartKey": last}
         raise LookupError(f"more than {pages_max} pages in one partition")
+
+    def _read(self, call: Callable[..., dict[str, Any]], **parameters: Any) -> dict[str, Any]:
+        """A read has no effect, so any passing failure of one is safe to try again later."""
+        try:
+            return call(TableName=self.name, **parameters)
+        except settling.ERRORS as error:
+            settling.classify(error)
+            raise Throttled(Effort(attempts=1)) from error
 
     def commit(self, plan: Plan, *, deadline: float | None = None) -> Outcome:
         """Send `plan` until its outcome is final or `deadline` (an instant of `clock`) is past.
@@ -121,6 +129,30 @@ class Table:
                 return self._give_up(plan, attempt.sign, effort)
             self.sleep(wait)
 
+    def commit_from(
+        self,
+        read: Callable[[], Any],
+        planner: Callable[[Any], Plan],
+        *,
+        deadline: float | None = None,
+    ) -> Outcome:
+        """Read, plan and commit, again from the read while what was read had moved.
+
+        Only for true read-compute-write: the plan repeats as rules, under the refusal
+        STALE_READ, whatever of the read its decisions rest on. Raises Contended when that
+        refusal outlasts the deadline, and whatever `commit` raises.
+        """
+        until, tries = commit_deadline(self.clock(), deadline), 0
+        while True:
+            outcome = self.commit(planner(read()), deadline=until)
+            if not (isinstance(outcome, Refused) and outcome.refusal is Refusal.STALE_READ):
+                return outcome
+            tries += 1
+            wait = backoff_seconds(tries, self.random())
+            if self.clock() + wait >= until:
+                raise Contended(outcome.effort)
+            self.sleep(wait)
+
     def _send(self, plan: Plan, series: int) -> Attempt:
         try:
             if _is_single(plan):
@@ -130,7 +162,7 @@ class Table:
                     TransactItems=[self._member(write) for write in plan.writes],
                     ClientRequestToken=plan.token_of(series),
                 )
-        except Exception as error:  # noqa: BLE001 -- classify re-raises what it does not know
+        except settling.ERRORS as error:
             return settling.classify(error)
         return Attempt(Sign.LANDED)
 
@@ -151,7 +183,7 @@ class Table:
     def _final(self, plan: Plan, attempt: Attempt, effort: Effort) -> Outcome | None:
         match attempt.sign:
             case Sign.LANDED:
-                return Committed(effort)
+                return Committed(plan.answer, effort)
             case Sign.REFUSED:
                 return _diagnose(plan, attempt, effort)
             case Sign.MISMATCH:
@@ -236,7 +268,7 @@ def _diagnose(plan: Plan, attempt: Attempt, effort: Effort) -> Outcome:
     for place, old in attempt.failed:
         write = plan.writes[place]
         if _is_single(plan) and effort.doubts and old and encode(old) == _made(write):
-            return Committed(effort)
+            return Committed(plan.answer, effort)
         broken = first_broken(write.rules, old)
         if broken is None:
             raise RuntimeError(f"DynamoDB refused {write.because!r}, but every rule holds")

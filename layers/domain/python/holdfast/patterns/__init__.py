@@ -1,0 +1,1 @@
+"""Invariants as functions that return writes. Pure: no clock, chance, environment or client."""

@@ -1,0 +1,81 @@
+"""Every key of the table, and every id derived from a command: the data model on a page.
+
+A key is made here or nowhere. Parts come from validated ids, which hold no `#`; free text
+(a reference, an e-mail address) is escaped by `text_part`.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+
+from holdfast.writes.plan import Key
+
+SEPARATOR = "#"
+OUTBOX_SHARDS = 16
+VERSION_DIGITS = 10
+TEXT_PART_BYTES_MAX = 512
+"""Longer text is keyed by its digest; a partition key holds at most 2,048 bytes."""
+
+
+def part(text: str) -> str:
+    """An id as a part of a key. Raises `ValueError` when it is empty or holds `#`."""
+    if not text or SEPARATOR in text:
+        raise ValueError("a part of a key is not empty and holds no '#'")
+    return text
+
+
+def text_part(text: str) -> str:
+    """Free text as the last part of a key: `#` escaped, long text replaced by its digest."""
+    escaped = part(text.replace("%", "%25").replace(SEPARATOR, "%23"))
+    if len(escaped.encode()) <= TEXT_PART_BYTES_MAX:
+        return escaped
+    return f"sha256:{hashlib.sha256(escaped.encode()).hexdigest()}"
+
+
+def derived_id(command_id: str, purpose: str) -> str:
+    """26 characters that follow from the command, so that a retry anywhere makes the same id."""
+    digest = hashlib.sha256(f"{command_id}|{purpose}".encode()).digest()
+    return base64.b32encode(digest[:16]).decode().rstrip("=").lower()
+
+
+def shard_of(text: str, shards: int) -> int:
+    """A shard from 0 to `shards` - 1 that every machine picks alike."""
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4]) % shards
+
+
+def case(tenant: str, case_id: str) -> Key:
+    return Key(f"CASE#{part(tenant)}#{part(case_id)}", "META")
+
+
+def officer_profile(tenant: str, officer_id: str) -> Key:
+    return Key(f"OFFICER#{part(tenant)}#{part(officer_id)}", "PROFILE")
+
+
+def officer_workload(tenant: str, officer_id: str) -> Key:
+    return Key(f"OFFICER#{part(tenant)}#{part(officer_id)}", "WORKLOAD")
+
+
+def command(tenant: str, command_id: str) -> Key:
+    return Key(f"IDEMPOTENCY#{part(tenant)}#{part(command_id)}", "COMMAND")
+
+
+def sentinel(tenant: str, kind: str, version: int, normalised: str) -> Key:
+    return Key(f"UNIQUE#{part(tenant)}#{kind}#v{version}#{text_part(normalised)}", "UNIQUE")
+
+
+def event(owner: Key, version: int) -> Key:
+    """Events sort by owner and version, so a gap in a trail can be seen."""
+    return Key(owner.pk, f"EVENT#{owner.sk}#{version:0{VERSION_DIGITS}d}")
+
+
+def aggregate(owner: Key) -> str:
+    """What order is kept for: one owner item, across all tenants."""
+    return f"{owner.pk}#{owner.sk}"
+
+
+def outbox(owner: Key, version: int, day: str) -> Key:
+    """`day` is `yyyy-mm-dd`; the shard is the aggregate's, so that its entries stay together."""
+    name = aggregate(owner)
+    shard = shard_of(name, OUTBOX_SHARDS)
+    return Key(f"OUTBOX#{day}#{shard:02d}", f"EVENT#{name}#{version:0{VERSION_DIGITS}d}")

@@ -1,0 +1,112 @@
+"""What every test may ask for: an emulator, a client of it, and a table of one's own.
+
+A test that reaches the emulator through these fixtures is marked `emulator`.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+import uuid
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import boto3
+import pytest
+from botocore.config import Config
+
+ROOT = Path(__file__).resolve().parent.parent
+for folder in (ROOT, ROOT / "layers" / "domain" / "python"):
+    if str(folder) not in sys.path:
+        sys.path.insert(0, str(folder))
+
+from holdfast.writes.table import Table  # noqa: E402 -- found on the path set above
+
+from tools.emulator import REGION, emulator  # noqa: E402 -- the same
+
+CREDENTIALS = {"aws_access_key_id": "test", "aws_secret_access_key": "test"}
+NO_RETRIES = {"total_max_attempts": 1, "mode": "standard"}
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "emulator: needs the local AWS emulator")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if "endpoint" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.emulator)
+
+
+@pytest.fixture(scope="session")
+def endpoint() -> Iterator[str]:
+    """The URL of an emulator that lives as long as the test session."""
+    with emulator() as url:
+        yield url
+
+
+def dynamodb(url: str, **settings: Any) -> Any:
+    """A low-level client with the SDK's own retries off; `settings` are botocore's."""
+    config = Config(**{"retries": NO_RETRIES, "read_timeout": 15, "connect_timeout": 2} | settings)
+    return boto3.client(
+        "dynamodb", endpoint_url=url, region_name=REGION, config=config, **CREDENTIALS
+    )
+
+
+@pytest.fixture(scope="session")
+def client(endpoint: str) -> Any:
+    return dynamodb(endpoint, max_pool_connections=32)
+
+
+@pytest.fixture
+def table_name(client: Any) -> Iterator[str]:
+    """A fresh table with the service's keys and indexes; no other test shares it."""
+    name = f"holdfast-{uuid.uuid4().hex[:12]}"
+    create_table(client, name)
+    yield name
+    client.delete_table(TableName=name)
+
+
+@pytest.fixture
+def table(client: Any, table_name: str) -> Table:
+    """The table as the kernel sees it, waiting for nothing between two attempts."""
+    return Table(client, table_name, sleep=lambda seconds: None)
+
+
+def create_table(client: Any, name: str) -> None:
+    attributes = {"PK", "SK"} | {part for keys in _indexes().values() for part in keys[:2]}
+    client.create_table(
+        TableName=name,
+        BillingMode="PAY_PER_REQUEST",
+        AttributeDefinitions=[
+            {"AttributeName": attribute, "AttributeType": "S"} for attribute in sorted(attributes)
+        ],
+        KeySchema=_key_schema("PK", "SK"),
+        GlobalSecondaryIndexes=[
+            {
+                "IndexName": index,
+                "KeySchema": _key_schema(partition, sort),
+                "Projection": {"ProjectionType": "INCLUDE", "NonKeyAttributes": list(fields)},
+            }
+            for index, (partition, sort, fields) in _indexes().items()
+        ],
+    )
+
+
+def _key_schema(partition: str, sort: str) -> list[dict[str, str]]:
+    return [
+        {"AttributeName": partition, "KeyType": "HASH"},
+        {"AttributeName": sort, "KeyType": "RANGE"},
+    ]
+
+
+@cache
+def _indexes() -> dict[str, tuple[str, str, tuple[str, ...]]]:
+    """`INDEXES` of stacks/data.py, read without importing the CDK, which takes seconds."""
+    source = ast.parse((ROOT / "stacks" / "data.py").read_text())
+    constants = [node for node in source.body if isinstance(node, ast.Assign | ast.AnnAssign)]
+    found: dict[str, Any] = {}
+    exec(compile(ast.Module(constants, []), "stacks/data.py", "exec"), found)  # noqa: S102
+    return found["INDEXES"]

@@ -1,0 +1,26 @@
+"""Builds the stacks of one stage: `cdk synth -c stage=local|dev|prod`. It makes no AWS call."""
+
+import aws_cdk as cdk
+
+from stacks.data import DataStack
+from stacks.service import ServiceStack
+from stacks.stage import stage_named
+
+
+def main() -> None:
+    app = cdk.App()
+    stage = stage_named(app.node.try_get_context("stage"))
+    data = DataStack(app, stage)
+    ServiceStack(app, stage, data)
+    if app.node.try_get_context("nag"):
+        # Imported only when asked for: the rules take a second to load.
+        from cdk_nag import AwsSolutionsChecks
+
+        cdk.Validations.of(app).add_plugins(AwsSolutionsChecks(app))
+    cdk.Tags.of(app).add("service", "holdfast")
+    cdk.Tags.of(app).add("stage", stage.name)
+    app.synth()
+
+
+if __name__ == "__main__":
+    main()

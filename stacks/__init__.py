@@ -1,0 +1,1 @@
+"""The stacks that a stage consists of; `app.py` puts them together."""

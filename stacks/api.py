@@ -10,9 +10,8 @@ from constructs import Construct
 from stacks.findings import acknowledge
 from stacks.functions import log_retention
 from stacks.problems import answer_in_problems
-from stacks.stage import StageConfig
+from stacks.stage import API_STAGE, StageConfig
 
-API_STAGE = "v1"
 COMMAND_METHODS = ("POST", "PUT", "PATCH", "DELETE")
 PUBLIC_PATHS = ("health",)
 DOCS_PATHS = ("openapi.json", "docs", "docs/{proxy+}")

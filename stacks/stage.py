@@ -2,6 +2,9 @@
 
 from dataclasses import dataclass, replace
 
+API_STAGE = "v1"
+"""The first part of every path, as API Gateway wants one."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class StageConfig:

@@ -113,6 +113,13 @@ def is_running(pid: int) -> bool:
     return True
 
 
+def is_emulator(pid: int) -> bool:
+    """True if the process is an emulator, and not another that was given its number since."""
+    command = ["ps", "-o", "command=", "-p", str(pid)]
+    listed = subprocess.run(command, capture_output=True, text=True, check=False)
+    return "ministack" in listed.stdout
+
+
 def stop(pid: int) -> None:
     """End the emulator and the function workers of its session: it saves its state on SIGTERM."""
     with suppress(ProcessLookupError):

@@ -3,6 +3,8 @@
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+PYTHON = ROOT / ".venv" / "bin" / "python"
+CDK = ROOT / "node_modules" / ".bin" / "cdk"
 LOCAL = ROOT / ".local"
 EMULATOR_PYTHON = LOCAL / "emulator" / "bin" / "python"
 STACK_FILE = LOCAL / "stack.json"

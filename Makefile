@@ -1,0 +1,39 @@
+# Each verb is one line into tools/. `make help` lists them.
+PYTHON ?= python3
+PY := .venv/bin/python
+STAGE ?= local
+OUT ?= .local/synth/$(STAGE)
+export PYTHONDONTWRITEBYTECODE ?= 1
+
+.DEFAULT_GOAL := help
+.PHONY: help setup up down token demo test check synth lock
+
+help:  ## list the verbs
+	@sed -n 's/^\([a-z]*\):.*  ## /  make \1\t/p' Makefile | expand -t 16
+
+setup:  ## make both environments and the CDK command line from the lock files
+	@$(PYTHON) -m tools.setup
+
+up: setup  ## start the local stack and deploy [PORT=4566]
+	@$(PY) -m tools.local up --port="$(PORT)"
+
+down:  ## stop it; its state is kept unless CLEAN=1
+	@$(PY) -m tools.local down --clean="$(CLEAN)"
+
+token:  ## print an ID token: ACTOR= TENANT= GROUPS=officer,reviewer
+	@$(PY) -m tools.token --actor="$(ACTOR)" --tenant="$(TENANT)" --groups="$(GROUPS)"
+
+demo: up  ## walk the main flows with real requests
+	@$(PY) -m tools.demo
+
+test: setup  ## run every test
+	@$(PY) -m pytest tests
+
+check: setup  ## format, lint, types, unit tests and synth, in under a minute
+	@$(PY) -m tools.check
+
+synth: setup  ## write a stage's templates: STAGE=local|dev|prod OUT=folder
+	@$(PY) -m tools.synth "$(STAGE)" "$(OUT)"
+
+lock: setup  ## resolve the requirement files again
+	@$(PY) -m tools.lock

@@ -1,0 +1,205 @@
+"""The local stack: `up` starts the emulator and deploys into it, `down` stops it.
+
+The emulator starts and is bootstrapped beside the synthesis, so that the first answer comes as
+early as it can. Whatever the emulator drops silently is set after the deployment, and printed.
+"""
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from stacks.stage import API_STAGE
+from stacks.stage import LOCAL as STAGE
+from tools import emulator
+from tools.paths import CDK, LOCAL, STACK_FILE
+from tools.stack import CREDENTIALS, client
+from tools.steps import say, step
+from tools.synth import QUIET, SynthFailed, synth
+
+DEFAULT_PORT = 4566
+ACCOUNT = "000000000000"
+RUNNING_FILE = LOCAL / "emulator.json"
+STATE = LOCAL / "state"
+ASSEMBLY = LOCAL / "cdk.out"
+OUTPUTS = LOCAL / "outputs.json"
+
+
+class UpFailed(RuntimeError):
+    """The stack could not be brought up; the message says what to do."""
+
+
+def up(port: int | None) -> None:
+    """Bring the stack up, or deploy again into the one that runs."""
+    with ThreadPoolExecutor() as pool:
+        assembly = pool.submit(_synthesize)
+        endpoint = emulator.endpoint(_ensure_emulator(port))
+        _bootstrap(endpoint)
+        assembly.result()
+    _deploy(endpoint)
+    stack = _describe(endpoint, json.loads(OUTPUTS.read_text()))
+    _fix_up(stack)
+    _write(STACK_FILE, stack)
+    say(f"ready: {stack['apiUrl']}")
+
+
+def down(*, clean: bool) -> None:
+    """Stop the emulator; its state is kept for the next `up` unless `clean`."""
+    running = _running()
+    if running:
+        with step(f"stopped the emulator on port {running['port']}"):
+            emulator.stop(running["pid"])
+    else:
+        say("nothing was running")
+    for file in (RUNNING_FILE, STACK_FILE):
+        file.unlink(missing_ok=True)
+    if clean:
+        with step("removed its state"):
+            shutil.rmtree(STATE, ignore_errors=True)
+
+
+def _ensure_emulator(port: int | None) -> int:
+    running = _running()
+    if running and port in (None, running["port"]):
+        say(f"the emulator is running on port {running['port']}")
+        return int(running["port"])
+    if running:
+        raise UpFailed(f"The stack of this checkout is on port {running['port']}: `make down`.")
+    port = port or DEFAULT_PORT
+    with step(f"started the emulator on port {port}"):
+        pid = emulator.start(port, STATE, persist=True)
+        _write(RUNNING_FILE, {"pid": pid, "port": port})
+        emulator.wait_until_healthy(port, pid, STATE)
+    return port
+
+
+def _running() -> dict[str, Any] | None:
+    """The emulator that this checkout started, if that process is still an emulator."""
+    if not RUNNING_FILE.exists():
+        return None
+    running: dict[str, Any] = json.loads(RUNNING_FILE.read_text())
+    return running if emulator.is_emulator(running["pid"]) else None
+
+
+def _synthesize() -> None:
+    with step("synthesized the stacks"):
+        synth(STAGE.name, ASSEMBLY, assets=True)
+
+
+def _bootstrap(endpoint: str) -> None:
+    if _has_stack(endpoint, "CDKToolkit"):
+        return
+    with step("bootstrapped the account"):
+        _cdk(endpoint, "bootstrap", f"aws://{ACCOUNT}/{emulator.REGION}")
+
+
+def _has_stack(endpoint: str, name: str) -> bool:
+    try:
+        client("cloudformation", endpoint).describe_stacks(StackName=name)
+    except ClientError:
+        return False
+    return True
+
+
+def _deploy(endpoint: str) -> None:
+    with step("deployed the stacks"):
+        options = ["--app", str(ASSEMBLY), "--all", "--outputs-file", str(OUTPUTS)]
+        # With change sets, the emulator loses changes of outputs alone.
+        options += ["--method", "direct", "--require-approval", "never"]
+        _cdk(endpoint, "deploy", *options)
+
+
+def _cdk(endpoint: str, *arguments: str) -> None:
+    command = [str(CDK), *arguments, "--no-notices", "--ci"]
+    log = LOCAL / f"cdk-{arguments[0]}.log"
+    with log.open("w") as output:
+        result = subprocess.run(
+            command,
+            cwd=LOCAL,
+            env=_aws_environment(endpoint),
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            check=False,
+        )
+    if result.returncode:
+        end = "".join(log.read_text().splitlines(keepends=True)[-20:])
+        raise UpFailed(f"cdk {arguments[0]} failed; the end of {log}:\n{end}")
+
+
+def _aws_environment(endpoint: str) -> dict[str, str]:
+    """The caller's environment without its AWS account: nothing here may ever reach a real one."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
+    credentials = {name.upper(): value for name, value in CREDENTIALS.items()}
+    return kept | QUIET | credentials | {
+        "AWS_ENDPOINT_URL": endpoint,
+        "AWS_ENDPOINT_URL_S3": endpoint,
+        "AWS_REGION": emulator.REGION,
+        "AWS_EC2_METADATA_DISABLED": "true",
+        "AWS_CONFIG_FILE": os.devnull,
+        "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
+        "CDK_DISABLE_CLI_TELEMETRY": "true",
+    }
+
+
+def _describe(endpoint: str, outputs: dict[str, dict[str, str]]) -> dict[str, Any]:
+    """The contract of `.local/stack.json`, from the outputs of the stacks."""
+    data, service = (outputs[f"{STAGE.prefix}-{name}"] for name in ("data", "service"))
+    arns = [value for name, value in service.items() if name.startswith("Function")]
+    return {
+        "apiUrl": f"{endpoint}/restapis/{service['ApiId']}/{API_STAGE}/_user_request_",
+        "endpointUrl": endpoint,
+        "region": emulator.REGION,
+        "tableName": data["TableName"],
+        "userPoolId": service["UserPoolId"],
+        "clientId": service["ClientId"],
+        "queues": {},
+        "functions": {arn.rpartition("-")[2]: arn for arn in sorted(arns)},
+        "webhookUrl": None,
+    }
+
+
+def _fix_up(stack: dict[str, Any]) -> None:
+    """Set what the emulator drops from a template and the service depends on: expiry of items."""
+    dynamodb = client("dynamodb", stack["endpointUrl"])
+    name = stack["tableName"]
+    state = dynamodb.describe_time_to_live(TableName=name)["TimeToLiveDescription"]
+    if state["TimeToLiveStatus"] == "ENABLED":
+        return
+    expiry = {"Enabled": True, "AttributeName": "expiresAt"}
+    dynamodb.update_time_to_live(TableName=name, TimeToLiveSpecification=expiry)
+    say("fixed up: expiry of items by expiresAt, which the emulator drops from templates")
+
+
+def _write(file: Path, content: dict[str, Any]) -> None:
+    temporary = file.with_suffix(".new")
+    temporary.write_text(json.dumps(content, indent=2) + "\n")
+    temporary.replace(file)
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser(prog="make", description=__doc__)
+    verbs = arguments.add_subparsers(dest="verb", required=True)
+    verbs.add_parser("up").add_argument("--port", default="")
+    verbs.add_parser("down").add_argument("--clean", default="")
+    chosen = arguments.parse_args()
+    try:
+        if chosen.verb == "up":
+            up(int(chosen.port) if chosen.port else None)
+        else:
+            down(clean=chosen.clean not in ("", "0"))
+    except (UpFailed, SynthFailed, emulator.EmulatorFailed) as error:
+        sys.exit(str(error))
+    except (BotoCoreError, ClientError) as error:
+        sys.exit(f"The emulator refused: {error}\nTry `make down CLEAN=1`, then `make up`.")
+
+
+if __name__ == "__main__":
+    main()

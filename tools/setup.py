@@ -1,0 +1,109 @@
+"""Make both virtual environments and the CDK command line from their lock files.
+
+It runs under the machine's own Python, so it imports nothing but the standard library. Each place
+keeps a stamp of what it was made from: when nothing changed, this is done in a moment.
+"""
+
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+import venv
+from collections.abc import Iterable
+from pathlib import Path
+
+from tools.paths import EMULATOR_PYTHON, LOCAL, PYTHON, ROOT
+from tools.steps import step
+
+DEV_LOCK = ROOT / "requirements-dev.txt"
+EMULATOR_LOCK = ROOT / "tools" / "emulator-requirements.txt"
+NODE_LOCK = ROOT / "package-lock.json"
+
+
+class SetupFailed(RuntimeError):
+    """The machine lacks something; the message says what."""
+
+
+def main() -> None:
+    try:
+        _check_machine()
+        _environment(PYTHON, [DEV_LOCK], "the project's environment, .venv")
+        _environment(EMULATOR_PYTHON, [EMULATOR_LOCK], "the emulator's environment")
+        _node_modules()
+    except (SetupFailed, subprocess.CalledProcessError) as error:
+        sys.exit(f"Set-up failed: {error}")
+
+
+def _check_machine() -> None:
+    if sys.version_info < (3, 11):
+        raise SetupFailed("Python 3.11 or later is needed: make PYTHON=<interpreter> …")
+    for program in ("node", "npm"):
+        if shutil.which(program) is None:
+            raise SetupFailed(f"`{program}` is not installed: Node.js 20 or later is needed.")
+
+
+def _environment(python: Path, locks: list[Path], what: str) -> None:
+    folder = python.parent.parent
+    wanted = _digest(locks, sys.version)
+    if _stamp(folder) == wanted:
+        return
+    with step(f"made {what}"):
+        if not python.exists():
+            venv.create(folder, with_pip=True, symlinks=True)
+        for lock in locks:
+            _install(python, lock)
+        _write_stamp(folder, wanted)
+
+
+def _install(python: Path, lock: Path) -> None:
+    """Install with uv, ten times faster than pip; uv itself comes by pip from the same lock."""
+    installer = [str(PYTHON), "-m", "uv", "pip", "install", "--quiet", "--python", str(python)]
+    uv_lock = LOCAL / "uv-requirements.txt"
+    LOCAL.mkdir(exist_ok=True)
+    uv_lock.write_text(_block_of("uv", DEV_LOCK.read_text()))
+    hashed = ["--require-hashes", "-r"]
+    pip = [str(PYTHON), "-m", "pip", "install", "--quiet", "--no-deps"]
+    subprocess.run([*pip, *hashed, str(uv_lock)], check=True)
+    subprocess.run([*installer, *hashed, str(lock)], check=True)
+
+
+def _block_of(package: str, lock: str) -> str:
+    """The lines of one package in a lock file: its pin and the hashes that follow."""
+    match = re.search(rf"^{package}==.*\n(?:    .*\n)*", lock, re.MULTILINE)
+    if match is None:
+        raise SetupFailed(f"{package} is not in {DEV_LOCK.name}.")
+    return match.group()
+
+
+def _node_modules() -> None:
+    folder = ROOT / "node_modules"
+    wanted = _digest([NODE_LOCK], "")
+    if _stamp(folder) == wanted:
+        return
+    with step("made node_modules"):
+        subprocess.run(["npm", "ci", "--silent"], cwd=ROOT, check=True)
+        _write_stamp(folder, wanted)
+
+
+def _digest(files: Iterable[Path], interpreter: str) -> str:
+    digest = hashlib.sha256(interpreter.encode())
+    for file in files:
+        digest.update(file.read_bytes())
+    return digest.hexdigest()
+
+
+def _stamp(folder: Path) -> str | None:
+    stamp = folder / ".made-from"
+    return stamp.read_text() if stamp.exists() else None
+
+
+def _write_stamp(folder: Path, digest: str) -> None:
+    temporary = folder / f".made-from.{os.getpid()}"
+    temporary.write_text(digest)
+    temporary.replace(folder / ".made-from")
+
+
+if __name__ == "__main__":
+    main()

@@ -7,6 +7,9 @@ from typing import Any
 
 from boto3.dynamodb.types import DYNAMODB_CONTEXT, Binary
 
+NUMBER_EXPONENT_MAX = 125
+"""Source: Amazon DynamoDB API reference, "Data types"; boto3's own context allows one more."""
+
 
 def encode(value: Any) -> dict[str, Any]:
     """One value as an AttributeValue; the members of a set come in one order everywhere.
@@ -47,8 +50,8 @@ def _number_text(value: int | Decimal) -> str:
         number = DYNAMODB_CONTEXT.create_decimal(value)
     except ArithmeticError as error:
         raise ValueError("a DynamoDB number has at most 38 significant digits") from error
-    if not number.is_finite():
-        raise ValueError("DynamoDB holds no NaN and no infinity")
+    if not number.is_finite() or number.adjusted() > NUMBER_EXPONENT_MAX:
+        raise ValueError("DynamoDB holds no NaN, no infinity, and numbers below 1e126")
     return str(number)
 
 

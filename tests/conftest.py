@@ -24,6 +24,7 @@ for folder in (ROOT, ROOT / "layers" / "domain" / "python"):
 
 from holdfast.writes.table import Table  # noqa: E402 -- found on the path set above
 
+from tests.proxy import Proxy, proxy  # noqa: E402 -- the same
 from tools.emulator import REGION, emulator  # noqa: E402 -- the same
 
 CREDENTIALS = {"aws_access_key_id": "test", "aws_secret_access_key": "test"}
@@ -73,6 +74,26 @@ def table_name(client: Any) -> Iterator[str]:
 def table(client: Any, table_name: str) -> Table:
     """The table as the kernel sees it, waiting for nothing between two attempts."""
     return Table(client, table_name, sleep=lambda seconds: None)
+
+
+@pytest.fixture(scope="session")
+def _proxy(endpoint: str) -> Iterator[Proxy]:
+    with proxy(endpoint) as running:
+        yield running
+
+
+@pytest.fixture
+def faults(_proxy: Proxy) -> Iterator[Proxy]:
+    """The fault proxy, without rules before and after the test; assert its `fired()`."""
+    _proxy.rules()
+    yield _proxy
+    _proxy.rules()
+
+
+@pytest.fixture
+def faulty_table(faults: Proxy, table_name: str) -> Table:
+    """The table as seen through the fault proxy."""
+    return Table(dynamodb(faults.url), table_name, sleep=lambda seconds: None)
 
 
 def create_table(client: Any, name: str) -> None:

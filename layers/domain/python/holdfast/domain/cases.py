@@ -13,12 +13,14 @@ from boto3.dynamodb.conditions import Attr
 from holdfast.domain import officers
 from holdfast.domain.states import OPEN
 from holdfast.domain.transitions import (
-    CaseCommand,
     Image,
+    VersionedCaseCommand,
+    case_plan,
     changed,
     its_officer,
     its_officer_or_supervisor,
     listing,
+    same,
     takes,
 )
 from holdfast.patterns import keys, uniqueness
@@ -39,18 +41,28 @@ class CreateCase(Command):
 
 
 @dataclass(frozen=True, kw_only=True)
-class AssignCase(CaseCommand):
+class AssignCase(VersionedCaseCommand):
     officer_id: str
 
 
 @dataclass(frozen=True, kw_only=True)
-class EditCase(CaseCommand):
+class TransferCase(VersionedCaseCommand):
+    to_officer_id: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class SetLegalHold(VersionedCaseCommand):
+    hold: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class EditCase(VersionedCaseCommand):
     title: str | None = None
     priority: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
-class ChangeExternalRef(CaseCommand):
+class ChangeExternalRef(VersionedCaseCommand):
     external_ref: str
 
 
@@ -104,6 +116,44 @@ def assign_case(cmd: AssignCase) -> Plan:
     )
 
 
+def transfer_case(cmd: TransferCase, case: Image | None) -> Plan:
+    """A case goes from one officer to another who is active and has room; the load goes too."""
+    old, new = (case or {}).get("officerId"), cmd.to_officer_id
+    moved = old is not None and old != new
+    return changed(
+        cmd,
+        "A case has one officer, and changes hands at the version that was seen.",
+        [
+            *its_officer_or_supervisor(cmd),
+            Rule(Refusal.CASE_UNASSIGNED, Attr("officerId").exists()),
+            Rule(Refusal.CASE_ASSIGNED, ~Attr("officerId").eq(new)),
+            Rule(Refusal.STALE_READ, same("officerId", old)),
+        ],
+        officers.require_active(cmd.tenant, new),
+        *(
+            [officers.take_load(cmd.tenant, new), officers.free_load(cmd.tenant, old)]
+            if moved
+            else []
+        ),
+        set={"officerId": new, "byOfficer": listing(cmd.tenant, new)},
+        event=("CaseTransferred", {"officerId": new, "fromOfficerId": old or ""}),
+        returns={"officerId": new},
+    )
+
+
+def set_legal_hold(cmd: SetLegalHold) -> Plan:
+    """A supervisor puts a case under legal hold, which forbids its redaction, or lifts it."""
+    change = {"set": {"legalHold": True}} if cmd.hold else {"set": {}, "remove": ("legalHold",)}
+    return changed(
+        cmd,
+        "A hold stands or falls at the version the supervisor saw.",
+        [],
+        **change,
+        event=("LegalHoldSet" if cmd.hold else "LegalHoldCleared", {}),
+        returns={"legalHold": cmd.hold},
+    )
+
+
 def edit_case(cmd: EditCase) -> Plan:
     """Its officer corrects the title or the priority of a case that is not closed."""
     given = {"title": cmd.title, "priority": cmd.priority}
@@ -141,7 +191,7 @@ def _unchanged_ref(cmd: ChangeExternalRef) -> Plan:
         Rule(Refusal.STALE_READ, Attr("externalRef").eq(cmd.external_ref)),
     ]
     body = {"externalRef": cmd.external_ref, "version": cmd.expected_version}
-    return plan(
+    return case_plan(
         cmd,
         require(cmd.key, "An unchanged reference is no change, and no error.", rules),
         returns={"caseId": cmd.case_id, **body},

@@ -11,7 +11,7 @@ from typing import Any
 
 from boto3.dynamodb.conditions import Attr
 
-from holdfast.patterns import keys, uniqueness
+from holdfast.patterns import guards, keys, uniqueness
 from holdfast.patterns.commands import Command, plan
 from holdfast.patterns.outbox import Event
 from holdfast.patterns.uniqueness import EMAIL
@@ -176,12 +176,10 @@ def take_load(tenant: str, officer_id: str) -> Write:
 
 def free_load(tenant: str, officer_id: str) -> Write:
     """One case less for the officer, whose load counts at least this one."""
-    return update(
+    return guards.leave(
         keys.officer_workload(tenant, officer_id),
+        "activeLoad",
         "An officer's load is the number of cases they have.",
-        [Rule(Refusal.STALE_READ, Attr("activeLoad").gte(1))],
-        add={"activeLoad": -1},
-        missing=Refusal.STALE_READ,
     )
 
 

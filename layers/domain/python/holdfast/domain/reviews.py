@@ -6,22 +6,21 @@ OPEN -> UNDER_REVIEW -> APPROVED or REJECTED -> CLOSED, and from REJECTED back t
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
-
-from boto3.dynamodb.conditions import Attr
 
 from holdfast.domain import officers
+from holdfast.domain.enforcement import require_no_enforcement
 from holdfast.domain.states import APPROVED, CLOSED, OPEN, REJECTED, UNDER_REVIEW
 from holdfast.domain.transitions import (
-    CaseCommand,
     Image,
+    VersionedCaseCommand,
     changed,
     its_officer,
     its_officer_or_supervisor,
     its_reviewer,
+    same,
     with_status,
 )
-from holdfast.patterns import uniqueness
+from holdfast.patterns import guards, keys, uniqueness
 from holdfast.patterns.uniqueness import CASE_REFERENCE
 from holdfast.writes.plan import Plan
 from holdfast.writes.refusals import Refusal
@@ -29,27 +28,27 @@ from holdfast.writes.rules import Rule
 
 
 @dataclass(frozen=True, kw_only=True)
-class SubmitForReview(CaseCommand):
+class SubmitForReview(VersionedCaseCommand):
     reviewer_id: str
 
 
 @dataclass(frozen=True, kw_only=True)
-class ApproveCase(CaseCommand):
+class ApproveCase(VersionedCaseCommand):
     pass
 
 
 @dataclass(frozen=True, kw_only=True)
-class RejectCase(CaseCommand):
+class RejectCase(VersionedCaseCommand):
     reason: str
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReopenCase(CaseCommand):
+class ReopenCase(VersionedCaseCommand):
     pass
 
 
 @dataclass(frozen=True, kw_only=True)
-class CloseCase(CaseCommand):
+class CloseCase(VersionedCaseCommand):
     resolution: str
 
 
@@ -114,14 +113,14 @@ def close_case(cmd: CloseCase, case: Image | None) -> Plan:
     return changed(
         cmd,
         "A case is closed once, after a decision, and by whom it concerns.",
-        [*its_officer_or_supervisor(cmd), Rule(Refusal.STALE_READ, _same("officerId", officer_id))],
+        [*its_officer_or_supervisor(cmd), Rule(Refusal.STALE_READ, same("officerId", officer_id))],
         *freed,
+        guards.require_none(
+            keys.task_guard(cmd.key), "openCount", "A case with an open task is not closed."
+        ),
+        require_no_enforcement(cmd.key),
         *(uniqueness.retire(CASE_REFERENCE, cmd.tenant, kept, cmd.case_id) if kept else ()),
         set={"resolution": cmd.resolution, "closedAt": cmd.at, **with_status(cmd, CLOSED)},
         event=("CaseClosed", {"resolution": cmd.resolution}),
         returns={"status": CLOSED, "resolution": cmd.resolution},
     )
-
-
-def _same(name: str, value: Any) -> Any:
-    return Attr(name).not_exists() if value is None else Attr(name).eq(value)

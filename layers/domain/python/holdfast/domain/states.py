@@ -22,8 +22,21 @@ ALLOWED: Mapping[str, tuple[str, ...]] = {
     "RejectCase": (UNDER_REVIEW,),
     "ReopenCase": (REJECTED,),
     "CloseCase": (APPROVED, REJECTED),
+    "RedactCase": (CLOSED,),
     "EditCase": NOT_CLOSED,
     "ChangeExternalRef": NOT_CLOSED,
+    "TransferCase": NOT_CLOSED,
+    "AddNote": NOT_CLOSED,
+    "AddInvestigator": NOT_CLOSED,
+    "RemoveInvestigator": NOT_CLOSED,
+    "OpenTask": NOT_CLOSED,
+    "CloseTask": NOT_CLOSED,
+    "OpenEnforcement": (APPROVED,),
+    "CompleteEnforcement": (APPROVED,),
+    "SetLegalHold": STATES,
+    "AcquireLease": STATES,
+    "RenewLease": STATES,
+    "ReleaseLease": STATES,
 }
 
 _REFUSALS = {
@@ -37,8 +50,15 @@ _REFUSALS = {
 }
 
 
-def state_rule(command: str) -> Rule:
-    """The case is in a state that takes `command`, the name of a command's class."""
+def state_rules(command: str) -> list[Rule]:
+    """The case is in a state that takes `command` (the name of its class), and not redacted.
+
+    Only a closed case is ever redacted, so the other states need no second rule.
+    """
     states = ALLOWED[command]
+    whole = [Rule(Refusal.CASE_REDACTED, Attr("redacted").not_exists())] if CLOSED in states else []
+    if states == STATES:
+        return whole
     status = Attr("status")
-    return Rule(_REFUSALS[states], status.eq(*states) if len(states) == 1 else status.is_in(states))
+    fits = status.eq(states[0]) if len(states) == 1 else status.is_in(list(states))
+    return [*whole, Rule(_REFUSALS[states], fits)]

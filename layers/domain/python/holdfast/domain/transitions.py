@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from boto3.dynamodb.conditions import Attr
 
-from holdfast.domain.states import state_rule
-from holdfast.patterns import keys
+from holdfast.domain.states import state_rules
+from holdfast.patterns import keys, leases
 from holdfast.patterns.commands import Command, plan
 from holdfast.patterns.outbox import Event
-from holdfast.writes.plan import Key, Plan, Write, update
+from holdfast.writes.plan import Key, Plan, Write, require, update
 from holdfast.writes.refusals import Refusal
 from holdfast.writes.rules import Rule
 
@@ -22,22 +22,49 @@ Rules = Sequence[Rule]
 
 @dataclass(frozen=True, kw_only=True)
 class CaseCommand(Command):
-    """A command on one case, at the version that the caller saw."""
+    """A command on one case; `fencing_number` is the lease it was made under, if any."""
 
     case_id: str
-    expected_version: int
+    fencing_number: int | None = None
 
     @property
     def key(self) -> Key:
         return keys.case(self.tenant, self.case_id)
+
+
+@dataclass(frozen=True, kw_only=True)
+class VersionedCaseCommand(CaseCommand):
+    """A command that changes a case, at the version that the caller saw."""
+
+    expected_version: int
 
     @property
     def next_version(self) -> int:
         return self.expected_version + 1
 
 
-def changed(
+def case_plan(
     cmd: CaseCommand,
+    *writes: Write,
+    emits: Event | Iterable[Event] = (),
+    returns: Image,
+    status: int = 200,
+    location: str | None = None,
+) -> Plan:
+    """A command's plan, which also requires the lease that the command was made under."""
+    lock, under = keys.lease(cmd.tenant, cmd.case_id), cmd.fencing_number
+    lease = (
+        [leases.guarded_by(lock, owner=cmd.caller, number=under, now_ms=cmd.at_ms)]
+        if under is not None
+        else []
+    )
+    return plan(
+        cmd, *writes, *lease, emits=emits, returns=returns, status=status, location=location
+    )
+
+
+def changed(
+    cmd: VersionedCaseCommand,
     because: str,
     rules: Rules,
     *others: Write,
@@ -61,7 +88,7 @@ def changed(
     )
     kind, data = event
     status = {"status": returns["status"]} if "status" in returns else {}
-    return plan(
+    return case_plan(
         cmd,
         change,
         *others,
@@ -70,12 +97,15 @@ def changed(
     )
 
 
-def takes(cmd: CaseCommand) -> Rules:
+def beside(cmd: CaseCommand, because: str, rules: Rules = ()) -> Write:
+    """The case lets a member of its own change: it exists, in a fit state, for this actor."""
+    return require(cmd.key, because, [*rules, *state_rules(type(cmd).__name__)])
+
+
+def takes(cmd: VersionedCaseCommand) -> Rules:
     """The case is in a state that takes the command, at the version that the caller saw."""
-    return [
-        state_rule(type(cmd).__name__),
-        Rule(Refusal.STALE_VERSION, Attr("version").eq(cmd.expected_version)),
-    ]
+    seen = Rule(Refusal.STALE_VERSION, Attr("version").eq(cmd.expected_version))
+    return [*state_rules(type(cmd).__name__), seen]
 
 
 def its_officer(cmd: CaseCommand) -> Rules:
@@ -88,6 +118,11 @@ def its_reviewer(cmd: CaseCommand) -> Rules:
 
 def its_officer_or_supervisor(cmd: CaseCommand) -> Rules:
     return [] if "supervisor" in cmd.roles else its_officer(cmd)
+
+
+def same(name: str, value: Any) -> Any:
+    """The attribute is as it was read, where None means that it was absent."""
+    return Attr(name).not_exists() if value is None else Attr(name).eq(value)
 
 
 def with_status(cmd: CaseCommand, status: str) -> Image:

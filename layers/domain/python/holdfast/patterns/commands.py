@@ -56,6 +56,11 @@ class Command:
     client_key: str = ""
     attempt: int = 1
 
+    @property
+    def at_ms(self) -> int:
+        """`at` in epoch milliseconds, the unit of leases."""
+        return round(datetime.fromisoformat(self.at).timestamp() * 1000)
+
     def new_id(self, purpose: str) -> str:
         """An id that follows from this command, so that retries converge on it."""
         return keys.derived_id(self.command_id, purpose)

@@ -48,6 +48,38 @@ def case(tenant: str, case_id: str) -> Key:
     return Key(f"CASE#{part(tenant)}#{part(case_id)}", "META")
 
 
+def note(case_key: Key, note_id: str) -> Key:
+    return Key(case_key.pk, f"NOTE#{part(note_id)}")
+
+
+def task(case_key: Key, task_id: str) -> Key:
+    return Key(case_key.pk, f"TASK#{part(task_id)}")
+
+
+def task_guard(case_key: Key) -> Key:
+    return Key(case_key.pk, "TASK_GUARD")
+
+
+def investigator(case_key: Key, user_id: str) -> Key:
+    return Key(case_key.pk, f"INVESTIGATOR#{part(user_id)}")
+
+
+def investigator_guard(case_key: Key) -> Key:
+    return Key(case_key.pk, "INVESTIGATOR_GUARD")
+
+
+def enforcement(case_key: Key, enforcement_id: str) -> Key:
+    return Key(case_key.pk, f"ENFORCEMENT#{part(enforcement_id)}")
+
+
+def enforcement_guard(case_key: Key) -> Key:
+    return Key(case_key.pk, "ACTIVE_ENFORCEMENT_GUARD")
+
+
+def lease(tenant: str, case_id: str) -> Key:
+    return Key(f"WORK#{part(tenant)}#{part(case_id)}", "PROCESSING_LOCK")
+
+
 def officer_profile(tenant: str, officer_id: str) -> Key:
     return Key(f"OFFICER#{part(tenant)}#{part(officer_id)}", "PROFILE")
 

@@ -13,7 +13,6 @@ def main() -> None:
     data = DataStack(app, stage)
     ServiceStack(app, stage, data)
     if app.node.try_get_context("nag"):
-        # Imported only when asked for: the rules take a second to load.
         from cdk_nag import AwsSolutionsChecks
 
         cdk.Validations.of(app).add_plugins(AwsSolutionsChecks(app))

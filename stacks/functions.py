@@ -106,4 +106,3 @@ def log_retention(stage: StageConfig) -> logs.RetentionDays:
         30: logs.RetentionDays.ONE_MONTH,
         365: logs.RetentionDays.ONE_YEAR,
     }[stage.log_days]
-

@@ -134,7 +134,7 @@ def stop(pid: int) -> None:
 
 
 def _environment(port: int, state: Path, persist: bool) -> dict[str, str]:
-    """The emulator's settings; functions inherit them, so nothing of the caller's AWS_* comes in."""
+    """The emulator's settings, which functions inherit: the caller's own AWS_* stay outside."""
     inherited = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
     return inherited | {
         "BIND_HOST": HOST,

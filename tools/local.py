@@ -137,8 +137,7 @@ def _cdk(endpoint: str, *arguments: str) -> None:
 def _aws_environment(endpoint: str) -> dict[str, str]:
     """The caller's environment without its AWS account: nothing here may ever reach a real one."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
-    credentials = {name.upper(): value for name, value in CREDENTIALS.items()}
-    return kept | QUIET | credentials | {
+    emulated = {name.upper(): value for name, value in CREDENTIALS.items()} | {
         "AWS_ENDPOINT_URL": endpoint,
         "AWS_ENDPOINT_URL_S3": endpoint,
         "AWS_REGION": emulator.REGION,
@@ -147,6 +146,7 @@ def _aws_environment(endpoint: str) -> dict[str, str]:
         "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
         "CDK_DISABLE_CLI_TELEMETRY": "true",
     }
+    return kept | QUIET | emulated
 
 
 def _describe(endpoint: str, outputs: dict[str, dict[str, str]]) -> dict[str, Any]:

@@ -11,7 +11,6 @@ import shutil
 import subprocess
 import sys
 import venv
-from collections.abc import Iterable
 from pathlib import Path
 
 from tools.paths import EMULATOR_PYTHON, LOCAL, PYTHON, ROOT
@@ -29,8 +28,8 @@ class SetupFailed(RuntimeError):
 def main() -> None:
     try:
         _check_machine()
-        _environment(PYTHON, [DEV_LOCK], "the project's environment, .venv")
-        _environment(EMULATOR_PYTHON, [EMULATOR_LOCK], "the emulator's environment")
+        _environment(PYTHON, DEV_LOCK, "the project's environment, .venv")
+        _environment(EMULATOR_PYTHON, EMULATOR_LOCK, "the emulator's environment")
         _node_modules()
     except (SetupFailed, subprocess.CalledProcessError) as error:
         sys.exit(f"Set-up failed: {error}")
@@ -44,29 +43,27 @@ def _check_machine() -> None:
             raise SetupFailed(f"`{program}` is not installed: Node.js 20 or later is needed.")
 
 
-def _environment(python: Path, locks: list[Path], what: str) -> None:
+def _environment(python: Path, lock: Path, what: str) -> None:
     folder = python.parent.parent
-    wanted = _digest(locks, sys.version)
+    wanted = _digest(lock, sys.version)
     if _stamp(folder) == wanted:
         return
     with step(f"made {what}"):
         if not python.exists():
-            venv.create(folder, with_pip=True, symlinks=True)
-        for lock in locks:
-            _install(python, lock)
+            venv.create(folder, with_pip=python == PYTHON, symlinks=True)
+        _install(python, lock)
         _write_stamp(folder, wanted)
 
 
 def _install(python: Path, lock: Path) -> None:
-    """Install with uv, ten times faster than pip; uv itself comes by pip from the same lock."""
-    installer = [str(PYTHON), "-m", "uv", "pip", "install", "--quiet", "--python", str(python)]
+    """Make exactly what the lock says, with uv; uv itself comes by pip, from the same lock."""
+    sync = [str(PYTHON), "-m", "uv", "pip", "sync", "--quiet", "--python", str(python)]
     uv_lock = LOCAL / "uv-requirements.txt"
     LOCAL.mkdir(exist_ok=True)
     uv_lock.write_text(_block_of("uv", DEV_LOCK.read_text()))
-    hashed = ["--require-hashes", "-r"]
-    pip = [str(PYTHON), "-m", "pip", "install", "--quiet", "--no-deps"]
-    subprocess.run([*pip, *hashed, str(uv_lock)], check=True)
-    subprocess.run([*installer, *hashed, str(lock)], check=True)
+    pip = [str(PYTHON), "-m", "pip", "install", "--quiet", "--no-deps", "--require-hashes", "-r"]
+    subprocess.run([*pip, str(uv_lock)], check=True)
+    subprocess.run([*sync, "--require-hashes", str(lock)], check=True)
 
 
 def _block_of(package: str, lock: str) -> str:
@@ -79,7 +76,7 @@ def _block_of(package: str, lock: str) -> str:
 
 def _node_modules() -> None:
     folder = ROOT / "node_modules"
-    wanted = _digest([NODE_LOCK], "")
+    wanted = _digest(NODE_LOCK, "")
     if _stamp(folder) == wanted:
         return
     with step("made node_modules"):
@@ -87,11 +84,8 @@ def _node_modules() -> None:
         _write_stamp(folder, wanted)
 
 
-def _digest(files: Iterable[Path], interpreter: str) -> str:
-    digest = hashlib.sha256(interpreter.encode())
-    for file in files:
-        digest.update(file.read_bytes())
-    return digest.hexdigest()
+def _digest(lock: Path, interpreter: str) -> str:
+    return hashlib.sha256(interpreter.encode() + lock.read_bytes()).hexdigest()
 
 
 def _stamp(folder: Path) -> str | None:

@@ -79,6 +79,8 @@ def _value(operand: Any, item: Item) -> Any:
         return len(inner) if isinstance(inner, (str, bytes, list, dict, set)) else _ABSENT
     if not isinstance(operand, c.AttributeBase):
         return operand
+    if "[" in operand.name:
+        raise ValueError(f"no local evaluation for the list place in {operand.name!r}")
     found: Any = item
     for name in operand.name.split("."):
         if not isinstance(found, Mapping) or name not in found:
@@ -145,7 +147,9 @@ _OPERATORS: dict[type, Callable[..., bool]] = {
     c.GreaterThanEquals: _ordered(lambda left, right: left >= right),
     c.Between: lambda value, low, high: _at_most(low, value) and _at_most(value, high),
     c.In: lambda value, options: any(_equal(value, option) for option in options),
-    c.BeginsWith: _same_kind(lambda left, right: isinstance(left, str) and left.startswith(right)),
+    c.BeginsWith: _same_kind(
+        lambda left, right: isinstance(left, (str, bytes)) and left.startswith(right)
+    ),
     c.Contains: _contains,
     c.AttributeType: lambda value, name: _kind(value) == name,
 }

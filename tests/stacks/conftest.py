@@ -1,0 +1,73 @@
+"""One synthesis per stage and state of the sources; the tests read the JSON that it wrote."""
+
+import hashlib
+import json
+import shutil
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stacks.stage import STAGES
+from tools.paths import LOCAL, ROOT
+from tools.synth import synth
+
+Resources = Callable[..., dict[str, dict[str, Any]]]
+
+
+@pytest.fixture(scope="session")
+def assemblies() -> dict[str, Path]:
+    """The assembly of each stage, from `.local/assemblies` while no source of theirs changed."""
+    folder = LOCAL / "assemblies" / _digest()
+    if not folder.exists():
+        shutil.rmtree(folder.parent, ignore_errors=True)
+        scratch = folder.with_suffix(".new")
+        scratch.mkdir(parents=True)
+        with ThreadPoolExecutor(max_workers=2) as pool:
+            list(pool.map(lambda name: synth(name, scratch / name, checks=True), STAGES))
+        scratch.rename(folder)
+    return {name: folder / name for name in STAGES}
+
+
+@pytest.fixture(params=list(STAGES))
+def stage(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture(scope="session")
+def resources(assemblies: dict[str, Path]) -> Resources:
+    """`resources(stage, type)`: the resources of a type by logical id, of all stacks."""
+
+    def of(stage: str, kind: str) -> dict[str, dict[str, Any]]:
+        return {
+            name: resource
+            for template in templates(assemblies[stage])
+            for name, resource in template["Resources"].items()
+            if resource["Type"] == kind
+        }
+
+    return of
+
+
+def templates(assembly: Path) -> Iterator[dict[str, Any]]:
+    for file in sorted(assembly.glob("*.template.json")):
+        yield json.loads(file.read_text())
+
+
+def only(found: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """The one resource of its type."""
+    (resource,) = found.values()
+    return resource
+
+
+def _digest() -> str:
+    """Of all that a template depends on: assets take part by their hash, hence their sources."""
+    sources = [ROOT / name for name in ("app.py", "cdk.json", "requirements.txt")]
+    for folder in ("stacks", "functions", "layers"):
+        sources += [path for path in (ROOT / folder).rglob("*") if path.is_file()]
+    digest = hashlib.sha256()
+    for path in sorted(path for path in sources if path.suffix != ".pyc"):
+        digest.update(f"{path.relative_to(ROOT)}\0".encode() + path.read_bytes())
+    return digest.hexdigest()[:16]

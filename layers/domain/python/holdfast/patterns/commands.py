@@ -27,12 +27,15 @@ from boto3.dynamodb.conditions import Attr
 from holdfast.patterns import keys
 from holdfast.patterns.outbox import Event, announce
 from holdfast.writes.outcomes import Committed, Duplicate, Outcome, Refused
-from holdfast.writes.plan import Plan, Write, create, update
+from holdfast.writes.plan import Key, Plan, Write, create, update
 from holdfast.writes.refusals import Refusal
 from holdfast.writes.rules import Rule
 
 RECORD_HOURS = 24
 """How long a command is remembered, at least: its record's `expiresAt`."""
+
+UNSTORED = frozenset({Refusal.UNKNOWN_SKU})
+"""Refusals of a request that cannot be valid, which like other invalid ones are not stored."""
 
 IN_PROGRESS, COMPLETED = "IN_PROGRESS", "COMPLETED"
 FAILED_RETRYABLE, FAILED_FINAL = "FAILED_RETRYABLE", "FAILED_FINAL"
@@ -94,6 +97,7 @@ def plan(
     returns: Mapping[str, Any],
     status: int = 200,
     location: str | None = None,
+    remember: tuple[Key, ...] = (),
 ) -> Plan:
     """The plan of a command: its record first, then `writes`, then its events.
 
@@ -107,7 +111,7 @@ def plan(
     events = [emits] if isinstance(emits, Event) else emits
     about = {"command_id": cmd.command_id, "tenant": cmd.tenant, "actor": cmd.caller, "at": cmd.at}
     facts = [write for event in events for write in announce(event, **about)]
-    return _remembered(cmd, COMPLETED, answer, (*writes, *facts))
+    return _remembered(cmd, COMPLETED, answer, (*writes, *facts), remember)
 
 
 def refusal(cmd: Command, answer: Response) -> Plan:
@@ -115,9 +119,15 @@ def refusal(cmd: Command, answer: Response) -> Plan:
     return _remembered(cmd, FAILED_FINAL, answer, ())
 
 
-def _remembered(cmd: Command, status: str, answer: Response, writes: Iterable[Write]) -> Plan:
+def _remembered(
+    cmd: Command,
+    status: str,
+    answer: Response,
+    writes: Iterable[Write],
+    remember: tuple[Key, ...] = (),
+) -> Plan:
     stored = {
-        "response": {"status": answer.status, "headers": dict(answer.headers), "body": answer.body},
+        "response": _told(answer),
         "responseHash": hashlib.sha256(answer.body.encode()).hexdigest(),
     }
     return Plan(
@@ -125,6 +135,7 @@ def _remembered(cmd: Command, status: str, answer: Response, writes: Iterable[Wr
         (_record(cmd, status, stored), *writes),
         fence=_record(cmd, FAILED_RETRYABLE, {}),
         answer=answer,
+        remember=remember,
     )
 
 
@@ -253,6 +264,8 @@ def run(
         answer = None
         if isinstance(last[0], Refused):
             answer = explain(memory.command, last[0])
+            if last[0].refusal in UNSTORED:
+                return _told(answer)
             stored = settle(refusal(memory.command, answer))
             last[:] = [stored] if isinstance(stored, Duplicate) else last
         match last[0]:
@@ -261,8 +274,12 @@ def run(
             case Duplicate(record=record):
                 memory.found = record
                 raise IdempotencyInconsistentStateError("the command record exists")
-        return {"status": answer.status, "headers": answer.headers, "body": answer.body}
+        return _told(answer)
 
     told = once(request={"commandId": cmd.command_id, "requestHash": cmd.request_hash})
     response = Response(int(told["status"]), told["headers"], told["body"])
     return Result(response, "replayed" in told, last[0])
+
+
+def _told(answer: Response) -> dict[str, Any]:
+    return {"status": answer.status, "headers": answer.headers, "body": answer.body}

@@ -88,6 +88,26 @@ def officer_workload(tenant: str, officer_id: str) -> Key:
     return Key(f"OFFICER#{part(tenant)}#{part(officer_id)}", "WORKLOAD")
 
 
+def wallet(tenant: str, wallet_id: str) -> Key:
+    return Key(f"WALLET#{part(tenant)}#{part(wallet_id)}", "BALANCE")
+
+
+def ledger_entry(wallet_key: Key, version: int) -> Key:
+    return Key(wallet_key.pk, f"ENTRY#{version:0{VERSION_DIGITS}d}")
+
+
+def product(tenant: str, sku: str) -> Key:
+    return Key(f"PRODUCT#{part(tenant)}#{part(sku)}", "META")
+
+
+def stock(product_key: Key, shard: int) -> Key:
+    return Key(product_key.pk, f"STOCK#{shard:02d}")
+
+
+def order(tenant: str, order_id: str) -> Key:
+    return Key(f"ORDER#{part(tenant)}#{part(order_id)}", "META")
+
+
 def command(tenant: str, command_id: str) -> Key:
     return Key(f"IDEMPOTENCY#{part(tenant)}#{part(command_id)}", "COMMAND")
 

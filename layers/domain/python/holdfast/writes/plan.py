@@ -176,6 +176,7 @@ class Plan:
     remembers itself: its first write is the command record, and the fence is a write on
     the same key that lands only if the first write has not, after which the first write
     never can. `answer` is what the caller is told on success; the kernel only carries it.
+    `remember` names items whose next state this plan knows, as guesses for later plans.
 
     Raises `ValueError` when built with no write or more than 100, two writes on one key, a
     write without a rule that is not an addition, an item over 400 KB, more than 4 MB in
@@ -186,6 +187,7 @@ class Plan:
     writes: tuple[Write, ...]
     fence: Write | None = None
     answer: Any = field(default=None, compare=False)
+    remember: tuple[Key, ...] = field(default=(), compare=False)
 
     def __post_init__(self) -> None:
         if not 1 <= len(self.writes) <= WRITES_MAX:
@@ -198,6 +200,11 @@ class Plan:
             _check(write)
         if sum(map(_bytes, self.writes)) > PLAN_BYTES_MAX:
             raise ValueError(f"a plan holds at most {PLAN_BYTES_MAX} bytes in all")
+
+    @property
+    def single(self) -> bool:
+        """One `create` needs no transaction: the item that stands afterwards tells whose it is."""
+        return len(self.writes) == 1 and self.writes[0].verb == "create"
 
     @cached_property
     def text(self) -> str:

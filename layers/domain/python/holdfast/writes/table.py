@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import random as chance
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 from holdfast.writes import settling
-from holdfast.writes.codec import decode_item, encode, encode_item
+from holdfast.writes.codec import decode_item, encode_item
+from holdfast.writes.diagnosis import diagnose
 from holdfast.writes.outcomes import (
     Committed,
     Contended,
@@ -29,11 +30,15 @@ from holdfast.writes.outcomes import (
     TokenMismatch,
 )
 from holdfast.writes.plan import Key, Plan, Write
+from holdfast.writes.recent import Recent
 from holdfast.writes.refusals import Refusal
 from holdfast.writes.retry import backoff_seconds, commit_deadline
-from holdfast.writes.rules import first_broken
 from holdfast.writes.settling import Attempt, Sign
 
+State = TypeVar("State")
+Image = dict[str, Any]
+
+SNAPSHOT_KEYS_MAX = 100
 RESOLVE_ATTEMPTS_MAX = 3
 RESOLVE_SECONDS_MAX = 1.0
 """The resolver's own bounds; a caller's deadline leaves this much time behind it."""
@@ -63,13 +68,44 @@ class Table:
         self.clock = clock
         self.sleep = sleep
         self.random = random
+        self.recent = Recent(clock)
 
     def get(self, key: Key) -> dict[str, Any] | None:
         """The item as it is now (a consistent read), or None. Raises Throttled."""
         answer = self._read(
-            self.reader.get_item, Key=encode_item(key.attributes), ConsistentRead=True
+            self.reader.get_item,
+            TableName=self.name,
+            Key=encode_item(key.attributes),
+            ConsistentRead=True,
         )
         return decode_item(answer["Item"]) if "Item" in answer else None
+
+    def state(self, key: Key, stale: Refused | None, *, guess: bool = False) -> Image | None:
+        """The item for a plan to stand on: a consistent read, unless something saves it.
+
+        That is the image which refused the last plan, and with `guess` what this process
+        saw of the item lately.
+        """
+        if stale is not None and stale.write.key == key:
+            image = stale.old
+        elif guess and (image := self.recent.get(key)) is not None:
+            return image
+        else:
+            image = self.get(key)
+        if guess and image is not None:
+            self.recent.put(key, image)
+        return image
+
+    def snapshot(self, keys: Sequence[Key]) -> list[Image | None]:
+        """The items as they all were at one moment (TransactGetItems), in the order of `keys`.
+
+        Raises `ValueError` for more than 100 keys, Throttled when the moment cannot be had.
+        """
+        if len(keys) > SNAPSHOT_KEYS_MAX:
+            raise ValueError(f"a snapshot holds at most {SNAPSHOT_KEYS_MAX} items")
+        gets = [{"Get": {"TableName": self.name, "Key": encode_item(k.attributes)}} for k in keys]
+        answer = self._read(self.reader.transact_get_items, TransactItems=gets)
+        return [decode_item(a["Item"]) if "Item" in a else None for a in answer["Responses"]]
 
     def query(self, **parameters: Any) -> tuple[list[dict[str, Any]], dict[str, Any] | None]:
         """One page of a Query: decoded items, and the raw LastEvaluatedKey or None.
@@ -78,7 +114,12 @@ class Table:
         Raises Throttled.
         """
         values = encode_item(parameters.pop("ExpressionAttributeValues"))
-        answer = self._read(self.reader.query, ExpressionAttributeValues=values, **parameters)
+        answer = self._read(
+            self.reader.query,
+            TableName=self.name,
+            ExpressionAttributeValues=values,
+            **parameters,
+        )
         return [decode_item(item) for item in answer["Items"]], answer.get("LastEvaluatedKey")
 
     def partition(self, pk: str, prefix: str, *, pages_max: int = 20) -> Iterator[dict[str, Any]]:
@@ -103,7 +144,7 @@ class Table:
     def _read(self, call: Callable[..., dict[str, Any]], **parameters: Any) -> dict[str, Any]:
         """A read has no effect, so any passing failure of one is safe to try again later."""
         try:
-            return call(TableName=self.name, **parameters)
+            return call(**parameters)
         except settling.ERRORS as error:
             settling.classify(error)
             raise Throttled(Effort(attempts=1)) from error
@@ -131,23 +172,24 @@ class Table:
 
     def commit_from(
         self,
-        read: Callable[[], Any],
-        planner: Callable[[Any], Plan],
+        read: Callable[[Refused | None], State],
+        planner: Callable[[State], Plan],
         *,
         deadline: float | None = None,
     ) -> Outcome:
         """Read, plan and commit, again from the read while what was read had moved.
 
         Only for true read-compute-write: the plan repeats as rules, under the refusal
-        STALE_READ, whatever of the read its decisions rest on. Raises Contended when that
+        STALE_READ, whatever of the read its decisions rest on. `read` is given that refusal
+        (None at first), whose old image may save it a request. Raises Contended when the
         refusal outlasts the deadline, and whatever `commit` raises.
         """
-        until, tries = commit_deadline(self.clock(), deadline), 0
+        until, tries, stale = commit_deadline(self.clock(), deadline), 0, None
         while True:
-            outcome = self.commit(planner(read()), deadline=until)
+            outcome = self.commit(planner(read(stale)), deadline=until)
             if not (isinstance(outcome, Refused) and outcome.refusal is Refusal.STALE_READ):
                 return outcome
-            tries += 1
+            tries, stale = tries + 1, outcome
             wait = backoff_seconds(tries, self.random())
             if self.clock() + wait >= until:
                 raise Contended(outcome.effort)
@@ -155,7 +197,7 @@ class Table:
 
     def _send(self, plan: Plan, series: int) -> Attempt:
         try:
-            if _is_single(plan):
+            if plan.single:
                 self._put(plan.writes[0])
             else:
                 self.client.transact_write_items(
@@ -183,9 +225,10 @@ class Table:
     def _final(self, plan: Plan, attempt: Attempt, effort: Effort) -> Outcome | None:
         match attempt.sign:
             case Sign.LANDED:
+                self.recent.learn(plan)
                 return Committed(plan.answer, effort)
             case Sign.REFUSED:
-                return _diagnose(plan, attempt, effort)
+                return diagnose(plan, attempt, effort)
             case Sign.MISMATCH:
                 return self._recall(plan, effort)
         return None
@@ -234,11 +277,6 @@ class Table:
         return Duplicate(old, effort)
 
 
-def _is_single(plan: Plan) -> bool:
-    """One `create` needs no transaction: the item that stands afterwards tells whose it is."""
-    return len(plan.writes) == 1 and plan.writes[0].verb == "create"
-
-
 def _next_token(plan: Plan, sign: Sign, effort: Effort) -> int:
     """1 when the token just used is certainly spent, else 0.
 
@@ -257,24 +295,3 @@ def _count(effort: Effort, sign: Sign) -> Effort:
         throttles=effort.throttles + (sign is Sign.THROTTLE),
         doubts=effort.doubts + (sign is Sign.DOUBT),
     )
-
-
-def _diagnose(plan: Plan, attempt: Attempt, effort: Effort) -> Outcome:
-    """Name the refusal that stands first in the catalogue among the writes that failed."""
-    failed = dict(attempt.failed)
-    if plan.fence and 0 in failed and failed[0] is not None:
-        return Duplicate(failed[0], effort)
-    refused = []
-    for place, old in attempt.failed:
-        write = plan.writes[place]
-        if _is_single(plan) and effort.doubts and old and encode(old) == _made(write):
-            return Committed(plan.answer, effort)
-        broken = first_broken(write.rules, old)
-        if broken is None:
-            raise RuntimeError(f"DynamoDB refused {write.because!r}, but every rule holds")
-        refused.append(Refused(broken.refusal, write, old, effort))
-    return min(refused, key=lambda refusal: refusal.refusal.precedence)
-
-
-def _made(write: Write) -> dict[str, Any]:
-    return encode({**write.key.attributes, **write.item})

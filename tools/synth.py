@@ -22,16 +22,19 @@ class SynthFailed(RuntimeError):
     """The app raised an error; the message holds what it printed."""
 
 
-def synth(stage: str, out: Path, *, assets: bool = False, checks: bool = False) -> None:
+def synth(
+    stage: str, out: Path, *, assets: bool = False, nag: bool = False, validation: bool = False
+) -> None:
     """Write the cloud assembly of `stage` into `out`.
 
-    Without `assets` nothing is bundled: templates are the same, in half the time. With `checks`
-    the built-in validation and the AwsSolutions rules write `validation-report.json` beside them.
+    Without `assets` nothing is bundled: templates are the same, in half the time. With `nag` the
+    AwsSolutions rules, and with `validation` the CDK's own, write `validation-report.json` beside
+    the templates.
     """
     context = json.loads((ROOT / "cdk.json").read_text())["context"]
     context |= {
         "stage": stage,
-        "nag": checks,
+        "nag": nag,
         "aws:cdk:bundling-stacks": ["**"] if assets else [],
         "aws:cdk:enable-path-metadata": True,
         "aws:cdk:enable-asset-metadata": True,
@@ -40,7 +43,7 @@ def synth(stage: str, out: Path, *, assets: bool = False, checks: bool = False) 
     env = {
         "CDK_CONTEXT_JSON": json.dumps(context),
         "CDK_OUTDIR": str(out.resolve()),
-        "CDK_VALIDATION": str(checks).lower(),
+        "CDK_VALIDATION": str(validation).lower(),
     }
     result = subprocess.run(
         [sys.executable, "app.py"],

@@ -3,6 +3,8 @@
 import hashlib
 import json
 import shutil
+import tempfile
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -22,9 +24,9 @@ def assemblies() -> dict[str, Path]:
     """The assembly of each stage, from `.local/assemblies` while no source of theirs changed."""
     folder = LOCAL / "assemblies" / _digest()
     if not folder.exists():
-        shutil.rmtree(folder.parent, ignore_errors=True)
-        scratch = folder.with_suffix(".new")
-        scratch.mkdir(parents=True)
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        _forget_old(folder.parent)
+        scratch = Path(tempfile.mkdtemp(dir=folder.parent))
         with ThreadPoolExecutor(max_workers=2) as pool:
             list(pool.map(lambda name: _synthesize(name, scratch / name), STAGES))
         scratch.rename(folder)
@@ -65,6 +67,13 @@ def only(found: dict[str, dict[str, Any]]) -> dict[str, Any]:
     """The one resource of its type."""
     (resource,) = found.values()
     return resource
+
+
+def _forget_old(assemblies: Path) -> None:
+    """Those of the last hour stay: another session may be reading them."""
+    for old in assemblies.iterdir():
+        if time.time() - old.stat().st_mtime > 3600:
+            shutil.rmtree(old, ignore_errors=True)
 
 
 def _digest() -> str:

@@ -1,0 +1,198 @@
+"""Commands on a case itself. Who owns the case is decided by the table, at the commit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import UNSET, UnsetType
+
+from holdfast.domain import cases, redaction, reviews
+from holdfast.edge.caller import OFFICER, REVIEWER, SUPERVISOR
+from holdfast.edge.fields import (
+    BadField,
+    Body,
+    Flag,
+    Id,
+    Line,
+    Priority,
+    Reference,
+    Region,
+    Text,
+    Versioned,
+)
+from holdfast.edge.routes import Route, one
+from holdfast.patterns.uniqueness import folded
+from holdfast.writes.outcomes import Refused
+from holdfast.writes.table import SNAPSHOT_KEYS_MAX, Table
+
+
+class CreateCase(Body, kw_only=True):
+    external_ref: Reference
+    title: Line
+    region: Region
+    priority: Priority
+
+    def __post_init__(self) -> None:
+        _check_reference(self.external_ref)
+
+
+class EditCase(Versioned, kw_only=True):
+    title: Line | UnsetType = UNSET
+    priority: Priority | UnsetType = UNSET
+
+    def __post_init__(self) -> None:
+        if self.title is UNSET and self.priority is UNSET:
+            raise BadField("", "names nothing to change: title or priority")
+
+
+class ChangeExternalRef(Versioned, kw_only=True):
+    external_ref: Reference
+
+    def __post_init__(self) -> None:
+        _check_reference(self.external_ref)
+
+
+class AssignCase(Versioned, kw_only=True):
+    officer_id: Id
+
+
+class TransferCase(Versioned, kw_only=True):
+    to_officer_id: Id
+
+
+class SubmitForReview(Versioned, kw_only=True):
+    reviewer_id: Id
+
+
+class RejectCase(Versioned, kw_only=True):
+    reason: Text
+
+
+class CloseCase(Versioned, kw_only=True):
+    resolution: Text
+
+
+class SetLegalHold(Versioned, kw_only=True):
+    hold: Flag
+
+
+def _check_reference(text: str) -> None:
+    if not folded(text):
+        raise BadField("externalRef", "must not be blank")
+
+
+def _whole_case(
+    table: Table, cmd: redaction.RedactCase, stale: Refused | None
+) -> list[dict[str, Any]]:
+    """Every item that may hold personal text of the case, wherever it lies."""
+    del stale
+    items = list(table.partition(cmd.key.pk, ""))
+    named = redaction.related(items, cmd.tenant)
+    for start in range(0, len(named), SNAPSHOT_KEYS_MAX):
+        beside = table.snapshot(named[start : start + SNAPSHOT_KEYS_MAX])
+        items += [item for item in beside if item is not None]
+    return items
+
+
+_CASE = one(lambda cmd: cmd.key)
+_OFFICER = frozenset({OFFICER})
+_REVIEWER = frozenset({REVIEWER})
+_SUPERVISOR = frozenset({SUPERVISOR})
+_OFFICER_OR_SUPERVISOR = _OFFICER | _SUPERVISOR
+
+CASE_COMMANDS = (
+    Route(
+        "POST",
+        "/cases",
+        _OFFICER_OR_SUPERVISOR,
+        CreateCase,
+        cases.CreateCase,
+        cases.create_case,
+        creates=True,
+    ),
+    Route("PATCH", "/cases/{caseId}", _OFFICER, EditCase, cases.EditCase, cases.edit_case),
+    Route(
+        "PUT",
+        "/cases/{caseId}/external-ref",
+        _OFFICER_OR_SUPERVISOR,
+        ChangeExternalRef,
+        cases.ChangeExternalRef,
+        cases.change_external_ref,
+        reads=_CASE,
+    ),
+    Route(
+        "POST",
+        "/cases/{caseId}/assignments",
+        _SUPERVISOR,
+        AssignCase,
+        cases.AssignCase,
+        cases.assign_case,
+    ),
+    Route(
+        "POST",
+        "/cases/{caseId}/transfers",
+        _OFFICER_OR_SUPERVISOR,
+        TransferCase,
+        cases.TransferCase,
+        cases.transfer_case,
+        reads=_CASE,
+    ),
+    Route(
+        "POST",
+        "/cases/{caseId}/submissions",
+        _OFFICER,
+        SubmitForReview,
+        reviews.SubmitForReview,
+        reviews.submit_for_review,
+    ),
+    Route(
+        "POST",
+        "/cases/{caseId}/approvals",
+        _REVIEWER,
+        Versioned,
+        reviews.ApproveCase,
+        reviews.approve_case,
+    ),
+    Route(
+        "POST",
+        "/cases/{caseId}/rejections",
+        _REVIEWER,
+        RejectCase,
+        reviews.RejectCase,
+        reviews.reject_case,
+    ),
+    Route(
+        "POST",
+        "/cases/{caseId}/reopenings",
+        _OFFICER,
+        Versioned,
+        reviews.ReopenCase,
+        reviews.reopen_case,
+    ),
+    Route(
+        "POST",
+        "/cases/{caseId}/closures",
+        _OFFICER_OR_SUPERVISOR,
+        CloseCase,
+        reviews.CloseCase,
+        reviews.close_case,
+        reads=_CASE,
+    ),
+    Route(
+        "PUT",
+        "/cases/{caseId}/legal-hold",
+        _SUPERVISOR,
+        SetLegalHold,
+        cases.SetLegalHold,
+        cases.set_legal_hold,
+    ),
+    Route(
+        "DELETE",
+        "/cases/{caseId}",
+        _SUPERVISOR,
+        Versioned,
+        redaction.RedactCase,
+        redaction.redact_case,
+        reads=_whole_case,
+    ),
+)

@@ -1,0 +1,10 @@
+"""Every command route. A new command is one body struct and one Route in its aggregate's file."""
+
+from __future__ import annotations
+
+from holdfast.edge.case_routes import CASE_COMMANDS
+from holdfast.edge.member_routes import MEMBER_COMMANDS
+from holdfast.edge.officer_routes import OFFICER_COMMANDS
+from holdfast.edge.routes import Route
+
+COMMANDS: tuple[Route, ...] = (*CASE_COMMANDS, *MEMBER_COMMANDS, *OFFICER_COMMANDS)

@@ -1,0 +1,56 @@
+"""Powertools' resolver in front of endpoints: it routes, and every answer is an HTTP answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from aws_lambda_powertools.event_handler import APIGatewayRestResolver
+from aws_lambda_powertools.event_handler import Response as GatewayResponse
+
+from holdfast.edge import problems
+from holdfast.edge.routes import rule_of
+from holdfast.edge.telemetry import Telemetry
+from holdfast.patterns.commands import Response
+
+Endpoint = Callable[[Mapping[str, Any], Any, Mapping[str, str]], Response]
+Handler = Callable[[dict[str, Any], Any], dict[str, Any]]
+
+
+def handler_of(endpoints: Mapping[tuple[str, str], Endpoint], telemetry: Telemetry) -> Handler:
+    """A Lambda handler: `endpoints` by method and path template."""
+    app = APIGatewayRestResolver(enable_validation=False)
+    for (method, path), endpoint in endpoints.items():
+        app.route(rule_of(path), method)(_bound(app, endpoint))
+    app.not_found(lambda _: _for_gateway(_nowhere(app.current_event.path)))
+
+    def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
+        try:
+            return app.resolve(event, context)
+        finally:
+            telemetry.flush()
+
+    return handler
+
+
+def _bound(app: APIGatewayRestResolver, endpoint: Endpoint) -> Callable[..., GatewayResponse[str]]:
+    def call(**parameters: str) -> GatewayResponse[str]:
+        event = app.current_event.raw_event
+        return _for_gateway(endpoint(event, app.lambda_context, parameters))
+
+    return call
+
+
+def _nowhere(path: str) -> Response:
+    detail = "There is nothing at this address for this method."
+    return problems.problem(problems.NOT_FOUND, detail, instance=path)
+
+
+def _for_gateway(answer: Response) -> GatewayResponse[str]:
+    headers = {"Content-Type": "application/json", **answer.headers}
+    return GatewayResponse(
+        status_code=answer.status,
+        content_type=headers.pop("Content-Type"),
+        headers=headers,
+        body=answer.body,
+    )

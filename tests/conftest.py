@@ -6,7 +6,6 @@ A test that reaches the emulator through these fixtures is marked `emulator`.
 from __future__ import annotations
 
 import ast
-import sys
 import uuid
 from collections.abc import Iterator
 from functools import cache
@@ -17,22 +16,13 @@ import boto3
 import pytest
 from botocore.config import Config
 
+from holdfast.writes.table import Table
+from tests.proxy import Proxy, proxy
+from tools.emulator import REGION, emulator
+
 ROOT = Path(__file__).resolve().parent.parent
-for folder in (ROOT, ROOT / "layers" / "domain" / "python"):
-    if str(folder) not in sys.path:
-        sys.path.insert(0, str(folder))
-
-from holdfast.writes.table import Table  # noqa: E402 -- found on the path set above
-
-from tests.proxy import Proxy, proxy  # noqa: E402 -- the same
-from tools.emulator import REGION, emulator  # noqa: E402 -- the same
-
 CREDENTIALS = {"aws_access_key_id": "test", "aws_secret_access_key": "test"}
 NO_RETRIES = {"total_max_attempts": 1, "mode": "standard"}
-
-
-def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "emulator: needs the local AWS emulator")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -3,7 +3,6 @@ PYTHON ?= python3
 PY := .venv/bin/python
 STAGE ?= local
 OUT ?= .local/synth/$(STAGE)
-export PYTHONDONTWRITEBYTECODE ?= 1
 
 .DEFAULT_GOAL := help
 .PHONY: help setup up down token demo test check synth lock

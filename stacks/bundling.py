@@ -8,9 +8,8 @@ import hashlib
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import jsii
 from aws_cdk import BundlingOptions, ILocalBundling
@@ -22,6 +21,7 @@ ROOT = Path(__file__).resolve().parent.parent
 RUNTIME = lambda_.Runtime.PYTHON_3_14
 RUNTIME_PYTHON = "3.14"
 HOST_PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"
+MOUNTED = "/opt/python"
 SDK_SERVICES = ("dynamodb", "sesv2", "sqs")
 """The SDK's service models that the functions use; the other 400 are 28 MB that it would walk."""
 
@@ -34,7 +34,7 @@ class BundlingFailed(RuntimeError):
 class _Build:
     """Hands the CDK's bundling to a function of ours, so that no container is ever asked for."""
 
-    def __init__(self, build: Any) -> None:
+    def __init__(self, build: Callable[[Path], None]) -> None:
         self._build = build
 
     def try_bundle(self, output_dir: str, *_: object, **__: object) -> bool:
@@ -44,49 +44,49 @@ class _Build:
 
 def functions_code(stage: StageConfig) -> lambda_.Code:
     """The flat `functions/` folder: one asset that all functions share."""
-    return _own_code(stage, ROOT / "functions", ".", "/var/task")
+    source = ROOT / "functions"
+    return _code(source, lambda out: build_own(source, out, "/var/task", stage), stage)
 
 
 def domain_code(stage: StageConfig) -> lambda_.Code:
-    return _own_code(stage, ROOT / "layers" / "domain" / "python", "python", "/opt/python")
+    source = ROOT / "layers" / "domain" / "python"
+    return _code(source, lambda out: build_own(source, out / "python", MOUNTED, stage), stage)
 
 
 def dependencies_code(stage: StageConfig) -> lambda_.Code:
-    """Third-party packages of the lock file, for the stage's platform."""
-    lock = ROOT / "layers" / "dependencies" / "requirements.txt"
-
-    def build(out: Path) -> None:
-        target = out / "python"
-        _install(lock, target, stage)
-        _trim(target)
-        _compile(target, stage, "/opt/python")
-
-    return _code(lock.parent, build, [lock, Path(__file__)], stage)
+    source = ROOT / "layers" / "dependencies"
+    return _code(source, lambda out: build_dependencies(out / "python", stage), stage)
 
 
-def _own_code(stage: StageConfig, source: Path, inside: str, mounted: str) -> lambda_.Code:
-    def build(out: Path) -> None:
-        ignored = shutil.ignore_patterns("__pycache__", "*.pyc")
-        shutil.copytree(source, out / inside, ignore=ignored, dirs_exist_ok=True)
-        _compile(out / inside, stage, mounted)
-
-    files = (path for path in source.rglob("*") if path.is_file() and path.suffix != ".pyc")
-    return _code(source, build, files, stage)
+def build_own(source: Path, target: Path, mounted: str, stage: StageConfig) -> None:
+    """Copy our own sources and compile them."""
+    ignored = shutil.ignore_patterns("__pycache__", "*.pyc")
+    shutil.copytree(source, target, ignore=ignored, dirs_exist_ok=True)
+    _compile(target, mounted, stage)
 
 
-def _code(source: Path, build: Any, inputs: Iterable[Path], stage: StageConfig) -> lambda_.Code:
+def build_dependencies(target: Path, stage: StageConfig) -> None:
+    """Install the layer's lock file for the stage's platform, trim the SDK, and compile."""
+    _install(ROOT / "layers" / "dependencies" / "requirements.txt", target, stage)
+    _trim(target)
+    _compile(target, MOUNTED, stage)
+
+
+def _code(source: Path, build: Callable[[Path], None], stage: StageConfig) -> lambda_.Code:
     return lambda_.Code.from_asset(
         str(source.relative_to(ROOT)),
-        asset_hash=_digest(inputs, stage),
+        asset_hash=_digest(source, stage),
         bundling=BundlingOptions(image=RUNTIME.bundling_image, local=_Build(build)),
     )
 
 
-def _digest(inputs: Iterable[Path], stage: StageConfig) -> str:
+def _digest(source: Path, stage: StageConfig) -> str:
     """The same sources for the same target are the same asset, whoever builds it."""
     python = _target_python(stage)
-    digest = hashlib.sha256(f"{stage.layer_platform} {python} {bool(_compiler(python))}".encode())
-    for path in sorted(inputs):
+    target = f"{stage.layer_platform} {python} compiled={_compiler(python) is not None}"
+    digest = hashlib.sha256(target.encode() + Path(__file__).read_bytes())
+    files = (path for path in source.rglob("*") if path.is_file() and path.suffix != ".pyc")
+    for path in sorted(files):
         digest.update(f"\0{path.relative_to(ROOT)}\0".encode() + path.read_bytes())
     return digest.hexdigest()
 
@@ -135,7 +135,7 @@ def _compiler(python: str) -> str | None:
     return sys.executable if python == HOST_PYTHON else shutil.which(f"python{python}")
 
 
-def _compile(folder: Path, stage: StageConfig, mounted: str) -> None:
+def _compile(folder: Path, mounted: str, stage: StageConfig) -> None:
     """Compile if this machine has the target's Python; a build on it ships bytecode, else source.
 
     Paths in tracebacks name the place where the asset is mounted, not the building machine.

@@ -68,6 +68,7 @@ def down(*, clean: bool) -> None:
 def _ensure_emulator(port: int | None) -> int:
     running = _running()
     if running and port in (None, running["port"]):
+        emulator.wait_until_healthy(running["port"], running["pid"], STATE)
         say(f"the emulator is running on port {running['port']}")
         return int(running["port"])
     if running:
@@ -131,7 +132,10 @@ def _cdk(endpoint: str, *arguments: str) -> None:
         )
     if result.returncode:
         end = "".join(log.read_text().splitlines(keepends=True)[-20:])
-        raise UpFailed(f"cdk {arguments[0]} failed; the end of {log}:\n{end}")
+        raise UpFailed(
+            f"cdk {arguments[0]} failed; the end of {log}:\n{end}\n"
+            "After a killed emulator its state may be torn: `make down CLEAN=1`, then `make up`."
+        )
 
 
 def _aws_environment(endpoint: str) -> dict[str, str]:

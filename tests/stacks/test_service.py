@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 from tests.stacks.conftest import Resources, only
+from tools.paths import ROOT
 
 PUBLIC = {"/health"}
 DOCS = {"/openapi.json", "/docs", "/docs/{proxy+}"}
@@ -108,6 +109,7 @@ def test_each_function_is_named_for_its_file_and_knows_its_table_and_stage(
     }
     for function in functions:
         file = function["Handler"].partition(".")[0]
+        assert (ROOT / "functions" / f"{file}.py").is_file()
         assert function["FunctionName"] == f"holdfast-{stage}-{file}"
         variables = function["Environment"]["Variables"]
         assert variables.pop("TABLE_NAME")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import uuid
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from typing import Any
 import boto3
 import pytest
 from botocore.config import Config
+from botocore.exceptions import ClientError
 
 from holdfast.writes.table import Table
 from tests.proxy import Proxy, proxy
@@ -68,7 +70,12 @@ def table(client: Any, table_name: str) -> Table:
 
 @pytest.fixture(scope="session")
 def _proxy(endpoint: str) -> Iterator[Proxy]:
+    """The proxy reads all service models at its first fault: that wait belongs to no test."""
     with proxy(endpoint) as running:
+        running.rules({"operation": "ListTables", "error": {"code": "ThrottlingException"}})
+        with suppress(ClientError):
+            dynamodb(running.url).list_tables()
+        assert running.fired() == ["ListTables"]
         yield running
 
 

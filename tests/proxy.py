@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -31,6 +32,18 @@ class Proxy:
         """The operations that a rule broke since the rules were set."""
         return [event.operation for event in self._microburst.fired]
 
+    @property
+    def answers(self) -> int:
+        """How often the emulator has answered, whoever was still listening."""
+        return self._microburst.stats.latency_n
+
+    def await_answers(self, count: int, *, seconds: float = 5) -> None:
+        """Wait until the emulator has answered `count` requests in all."""
+        until = time.monotonic() + seconds
+        while self.answers < count:
+            assert time.monotonic() < until, f"{self.answers} answers, not {count}"
+            time.sleep(0.01)
+
 
 @contextmanager
 def proxy(upstream: str) -> Iterator[Proxy]:
@@ -43,7 +56,7 @@ def proxy(upstream: str) -> Iterator[Proxy]:
     try:
         yield Proxy(f"http://{HOST}:{port}", microburst)
     finally:
-        asyncio.run_coroutine_threadsafe(runner.cleanup(), loop).result(10)
+        asyncio.run_coroutine_threadsafe(_stop(runner), loop).result(10)
         loop.call_soon_threadsafe(loop.stop)
         thread.join(10)
         loop.close()
@@ -54,3 +67,12 @@ async def _serve(microburst: Microburst) -> tuple[web.AppRunner, int]:
     await runner.setup()
     await web.TCPSite(runner, HOST, 0).start()
     return runner, runner.addresses[0][1]
+
+
+async def _stop(runner: web.AppRunner) -> None:
+    """Requests that a fault keeps waiting for ever are cancelled with the proxy."""
+    await runner.cleanup()
+    others = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in others:
+        task.cancel()
+    await asyncio.gather(*others, return_exceptions=True)

@@ -128,10 +128,12 @@ class Table:
         Reads at most `pages_max` pages of 1 MB; raises `LookupError` when there is more.
         """
         start: dict[str, Any] = {}
+        # A condition may not compare a key with an empty string.
+        within = (" AND begins_with(SK, :prefix)", {":prefix": prefix}) if prefix else ("", {})
         for _ in range(pages_max):
             items, last = self.query(
-                KeyConditionExpression="PK = :pk AND begins_with(SK, :prefix)",
-                ExpressionAttributeValues={":pk": pk, ":prefix": prefix},
+                KeyConditionExpression=f"PK = :pk{within[0]}",
+                ExpressionAttributeValues={":pk": pk, **within[1]},
                 ConsistentRead=True,
                 **start,
             )

@@ -188,15 +188,20 @@ def _write(file: Path, content: dict[str, Any]) -> None:
     temporary.replace(file)
 
 
+def _port(text: str) -> int | None:
+    """None stands for the port that runs already, or else the default one."""
+    return int(text) if text else None
+
+
 def main() -> None:
     arguments = argparse.ArgumentParser(prog="make", description=__doc__)
     verbs = arguments.add_subparsers(dest="verb", required=True)
-    verbs.add_parser("up").add_argument("--port", default="")
+    verbs.add_parser("up").add_argument("--port", type=_port, default="")
     verbs.add_parser("down").add_argument("--clean", default="")
     chosen = arguments.parse_args()
     try:
         if chosen.verb == "up":
-            up(int(chosen.port) if chosen.port else None)
+            up(chosen.port)
         else:
             down(clean=chosen.clean not in ("", "0"))
     except (UpFailed, SynthFailed, emulator.EmulatorFailed) as error:

@@ -4,6 +4,7 @@ It runs under the machine's own Python, so it imports nothing but the standard l
 keeps a stamp of what it was made from: when nothing changed, this is done in a moment.
 """
 
+import fcntl
 import hashlib
 import os
 import re
@@ -28,9 +29,13 @@ class SetupFailed(RuntimeError):
 def main() -> None:
     try:
         _check_machine()
-        _environment(PYTHON, DEV_LOCK, "the project's environment, .venv")
-        _environment(EMULATOR_PYTHON, EMULATOR_LOCK, "the emulator's environment")
-        _node_modules()
+        LOCAL.mkdir(exist_ok=True)
+        # Verbs may start at the same time in a fresh checkout: one of them sets up.
+        with (LOCAL / "setup.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            _environment(PYTHON, DEV_LOCK, "the project's environment, .venv")
+            _environment(EMULATOR_PYTHON, EMULATOR_LOCK, "the emulator's environment")
+            _node_modules()
     except (SetupFailed, subprocess.CalledProcessError) as error:
         sys.exit(f"Set-up failed: {error}")
 
@@ -59,7 +64,6 @@ def _install(python: Path, lock: Path) -> None:
     """Make exactly what the lock says, with uv; uv itself comes by pip, from the same lock."""
     sync = [str(PYTHON), "-m", "uv", "pip", "sync", "--quiet", "--python", str(python)]
     uv_lock = LOCAL / "uv-requirements.txt"
-    LOCAL.mkdir(exist_ok=True)
     uv_lock.write_text(_block_of("uv", DEV_LOCK.read_text()))
     pip = [str(PYTHON), "-m", "pip", "install", "--quiet", "--no-deps", "--require-hashes", "-r"]
     subprocess.run([*pip, str(uv_lock)], check=True)

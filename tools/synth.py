@@ -7,7 +7,6 @@ from `cdk.json` is handed over in the environment.
 import argparse
 import json
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -62,7 +61,6 @@ def main() -> None:
     arguments.add_argument("stage")
     arguments.add_argument("out", type=Path)
     chosen = arguments.parse_args()
-    shutil.rmtree(chosen.out, ignore_errors=True)
     try:
         synth(chosen.stage, chosen.out)
     except SynthFailed as error:

@@ -1,5 +1,6 @@
 """Each function has a role of its own with exactly the actions that its job needs."""
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -8,6 +9,7 @@ import pytest
 from stacks.access import COMMAND_KEYS, QUERY_KEYS
 from stacks.data import INDEXES
 from tests.stacks.conftest import Resources
+from tools.paths import ROOT
 
 CHANGES = {"dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:DeleteItem"}
 READS = {"dynamodb:GetItem", "dynamodb:Query"}
@@ -105,6 +107,13 @@ def test_a_single_put_outside_transactions_can_only_be_a_command_record(
         "dynamodb:LeadingKeys": ["IDEMPOTENCY#*"]
     }
     assert "ForAnyValue:StringEquals" not in alone["Condition"]
+
+
+def test_every_kind_of_key_that_the_domain_makes_is_within_the_fences() -> None:
+    source = (ROOT / "layers/domain/python/holdfast/patterns/keys.py").read_text()
+    made = {f"{prefix}#*" for prefix in re.findall(r'return Key\(f"([A-Z_]+)#', source)}
+    assert made
+    assert made <= {*COMMAND_KEYS, *QUERY_KEYS}
 
 
 def test_local_roles_have_no_fence_because_the_emulator_knows_none(resources: Resources) -> None:

@@ -94,7 +94,7 @@ class CommandEndpoint:
         """The request's fields: a DELETE has them in its query, for it has no body."""
         raw = requests.raw_body(event, self.route.body_bytes_max)
         if self.route.method == "DELETE":
-            return requests.query_fields(event)
+            return requests.query_fields(event, self.route.body)
         return requests.json_object(raw)
 
     def _version(self, fields: dict[str, object], headers: requests.Headers) -> bool:

@@ -97,6 +97,7 @@ class Executor:
             result.outcome.effort,
             started,
             status=result.response.status,
+            made=_made(result.response),
             refusal=refused and refused.refusal.value,
             conditionFailed=refused and refused.write.because,
         )
@@ -121,7 +122,14 @@ class Executor:
         return with_headers(answer, {"X-Command-Id": command_id})
 
     def _tell(
-        self, errand: Errand, outcome: str, effort: Effort, started: float, **more: Any
+        self,
+        errand: Errand,
+        outcome: str,
+        effort: Effort,
+        started: float,
+        *,
+        made: str | None = None,
+        **more: Any,
     ) -> None:
         cmd = errand.command
         self.telemetry.effort(effort)
@@ -130,7 +138,7 @@ class Executor:
             operation=cmd.operation,
             commandId=cmd.command_id,
             recordKey=keys.command(cmd.tenant, cmd.command_id).pk,
-            aggregateId=errand.aggregate_id,
+            aggregateId=errand.aggregate_id or made,
             expectedVersion=getattr(cmd, "expected_version", None),
             attempts=effort.attempts,
             latencyMs=round((self.table.clock() - started) * 1000, 1),
@@ -143,6 +151,11 @@ _METRICS = {
     "refused": "command.conflict.count",
     "replayed": "command.idempotency.hit.count",
 }
+
+
+def _made(answer: Response) -> str | None:
+    """The id of what a command made: the end of its address."""
+    return answer.headers.get("Location", "").rpartition("/")[2] or None
 
 
 def with_headers(answer: Response, more: dict[str, str]) -> Response:

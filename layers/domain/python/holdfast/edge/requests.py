@@ -8,12 +8,12 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_args
 from urllib.parse import unquote
 
 import msgspec
 
-from holdfast.edge.fields import ID_PATTERN
+from holdfast.edge.fields import ID_PATTERN, Body
 from holdfast.edge.problems import (
     KEY_INVALID,
     KEY_MISSING,
@@ -151,12 +151,19 @@ def _no_constant(name: str) -> None:
     raise ValueError(f"{name} is not JSON")
 
 
-def query_fields(event: Mapping[str, Any]) -> dict[str, Any]:
-    """Query parameters as the fields of a body: digits are numbers, repeats are refused."""
+def query_fields(event: Mapping[str, Any], kind: type[Body]) -> dict[str, Any]:
+    """Query parameters as the fields of a body, digits as numbers where it wants numbers."""
+    numbers = {
+        field.encode_name for field in msgspec.structs.fields(kind) if _is_number(field.type)
+    }
     return {
-        name: int(value) if NUMBER_PATTERN.fullmatch(value) else value
+        name: int(value) if name in numbers and NUMBER_PATTERN.fullmatch(value) else value
         for name, value in query(event).items()
     }
+
+
+def _is_number(kind: Any) -> bool:
+    return kind is int or any(map(_is_number, get_args(kind)))
 
 
 def query(event: Mapping[str, Any]) -> dict[str, str]:

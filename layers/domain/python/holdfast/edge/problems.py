@@ -43,6 +43,9 @@ VERSION_CONFLICT = Kind(409, "version-conflict", "It has changed since it was re
 INVALID_STATE = Kind(409, "invalid-state", "Its state does not allow this")
 ALREADY_EXISTS = Kind(409, "already-exists", "It exists already")
 ALREADY_ACTIVE = Kind(409, "already-active", "Another one is active")
+PRICE_CHANGED = Kind(409, "price-changed", "Not the price or the currency that was quoted")
+INSUFFICIENT_FUNDS = Kind(409, "insufficient-funds", "The wallet holds too little")
+OUT_OF_STOCK = Kind(409, "out-of-stock", "The stock is used up")
 LIMIT_REACHED = Kind(409, "limit-reached", "The limit is reached")
 OFFICER_UNAVAILABLE = Kind(409, "officer-unavailable", "The officer cannot be given work")
 OPEN_WORK = Kind(409, "open-work", "There is open work")
@@ -61,6 +64,7 @@ UNKNOWN_OUTCOME = Kind(503, "outcome-unknown", "The outcome is not known yet", T
 
 REFUSALS: Mapping[Refusal, tuple[Kind, str]] = {
     Refusal.NOT_FOUND: (NOT_FOUND, "There is nothing of this id."),
+    Refusal.UNKNOWN_SKU: (INVALID, "See errors for what to change."),
     Refusal.NOT_CASE_OFFICER: (FORBIDDEN, "Only the case's own officer may do this."),
     Refusal.NOT_CASE_REVIEWER: (FORBIDDEN, "Only the case's own reviewer may do this."),
     Refusal.NOT_OWNER: (FORBIDDEN, "Only its owner may do this."),
@@ -78,6 +82,8 @@ REFUSALS: Mapping[Refusal, tuple[Kind, str]] = {
     Refusal.ENFORCEMENT_NOT_ACTIVE: (INVALID_STATE, "The enforcement is not active."),
     Refusal.OFFICER_NOT_ACTIVE: (INVALID_STATE, "The officer is not active."),
     Refusal.OFFICER_NOT_INACTIVE: (INVALID_STATE, "The officer is not inactive."),
+    Refusal.OFFICER_LEAVING: (INVALID_STATE, "The officer is leaving."),
+    Refusal.ORDER_NOT_PLACED: (INVALID_STATE, "The order is cancelled."),
     Refusal.LEGAL_HOLD: (LEGAL_HOLD, "Lift the hold first."),
     Refusal.STALE_VERSION: (VERSION_CONFLICT, "Read it again, then decide again."),
     Refusal.STALE_READ: (UNAVAILABLE, "It changed while the command was planned. Retry."),
@@ -87,6 +93,9 @@ REFUSALS: Mapping[Refusal, tuple[Kind, str]] = {
     Refusal.ALREADY_EXISTS: (ALREADY_EXISTS, "The value or the id is taken."),
     Refusal.ALREADY_ACTIVE: (ALREADY_ACTIVE, "Complete the active one first."),
     Refusal.OPEN_WORK: (OPEN_WORK, "Close its tasks and complete its enforcement first."),
+    Refusal.PRICE_CHANGED: (PRICE_CHANGED, "Read the price and the wallet's currency again."),
+    Refusal.INSUFFICIENT_FUNDS: (INSUFFICIENT_FUNDS, "Deposit first, or spend less."),
+    Refusal.OUT_OF_STOCK: (OUT_OF_STOCK, "Fewer are left than asked for."),
     Refusal.LIMIT_REACHED: (LIMIT_REACHED, "Nothing is left below the limit."),
 }
 
@@ -165,6 +174,8 @@ def refused(refused: Refused, *, instance: str, command_id: str, by_tag: bool) -
     if by_tag and kind is VERSION_CONFLICT:
         kind = PRECONDITION_FAILED
     more = _present(refused.old) if kind in _TELL_STATE else {}
+    if refused.refusal is Refusal.UNKNOWN_SKU:
+        more = {"errors": [{"path": "lines", "message": "names a SKU that is not for sale"}]}
     return problem(kind, detail, instance=instance, command_id=command_id, **more)
 
 

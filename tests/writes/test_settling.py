@@ -298,6 +298,17 @@ def test_the_least_of_the_refusals_wins_whatever_the_order_of_the_writes() -> No
         assert (outcome.refusal, outcome.write) == (Refusal.STALE_VERSION, first)
 
 
+def test_a_refusal_tells_every_write_that_failed_so_that_a_batch_can_go_on_without_them() -> None:
+    plan = unremembered()
+    stale = {**CASE.attributes, "officer": "me", "version": 6}
+    table, _, _ = scripted(
+        cancelled("None", ("ConditionalCheckFailed", stale), ("ConditionalCheckFailed", None))
+    )
+    outcome = table.commit(plan)
+    assert isinstance(outcome, Refused)
+    assert outcome.failed == ((plan.writes[1], stale), (plan.writes[2], None))
+
+
 def test_a_refusal_that_no_rule_explains_is_loud() -> None:
     image = {"PK": "p", "SK": "s", "officer": "me", "version": 7}
     table, _, _ = scripted(cancelled("None", ("ConditionalCheckFailed", image), "None"))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 from holdfast.writes.codec import encode_item
 from holdfast.writes.outcomes import Committed, Duplicate, Effort, Outcome, Refused
 from holdfast.writes.plan import Plan
@@ -17,15 +20,17 @@ def diagnose(plan: Plan, attempt: Attempt, effort: Effort) -> Outcome:
     local evaluator.
     """
     failed = dict(attempt.failed)
-    if plan.fence and failed.get(0) is not None:
-        return Duplicate(failed[0], effort)
-    if plan.single and effort.doubts and _is_own(plan, failed[0]):
+    first = failed.get(0)
+    if plan.fence and first is not None:
+        return Duplicate(first, effort)
+    if plan.single and effort.doubts and _is_own(plan, first):
         return Committed(plan.answer, effort)
     refused = [_refused(plan, place, old, effort) for place, old in attempt.failed]
-    return min(refused, key=lambda one: one.refusal.precedence)
+    told = min(refused, key=lambda one: one.refusal.precedence)
+    return replace(told, failed=tuple((one.write, one.old) for one in refused))
 
 
-def _refused(plan: Plan, place: int, old: dict | None, effort: Effort) -> Refused:
+def _refused(plan: Plan, place: int, old: dict[str, Any] | None, effort: Effort) -> Refused:
     write = plan.writes[place]
     broken = first_broken(write.rules, old)
     if broken is None:
@@ -33,7 +38,7 @@ def _refused(plan: Plan, place: int, old: dict | None, effort: Effort) -> Refuse
     return Refused(broken.refusal, write, old, effort)
 
 
-def _is_own(plan: Plan, old: dict | None) -> bool:
+def _is_own(plan: Plan, old: dict[str, Any] | None) -> bool:
     """The item that stands is the one that this plan's lost attempt created."""
     [write] = plan.writes
     return old is not None and encode_item(old) == encode_item(

@@ -37,6 +37,8 @@ class Refused:
     write: Write
     old: dict[str, Any] | None
     effort: Effort = field(default=Effort(), compare=False)
+    failed: tuple[tuple[Write, dict[str, Any] | None], ...] = field(default=(), compare=False)
+    """All the writes that did not stand, with their images: what a batch goes on without."""
 
 
 @dataclass(frozen=True)

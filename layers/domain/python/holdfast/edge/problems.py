@@ -84,6 +84,8 @@ REFUSALS: Mapping[Refusal, tuple[Kind, str]] = {
     Refusal.OFFICER_NOT_INACTIVE: (INVALID_STATE, "The officer is not inactive."),
     Refusal.OFFICER_LEAVING: (INVALID_STATE, "The officer is leaving."),
     Refusal.ORDER_NOT_PLACED: (INVALID_STATE, "The order is cancelled."),
+    Refusal.ENTRY_NOT_DEAD: (INVALID_STATE, "The entry is not dead."),
+    Refusal.EFFECT_NOT_FAILED: (INVALID_STATE, "The side effect has not failed for good."),
     Refusal.LEGAL_HOLD: (LEGAL_HOLD, "Lift the hold first."),
     Refusal.STALE_VERSION: (VERSION_CONFLICT, "Read it again, then decide again."),
     Refusal.STALE_READ: (UNAVAILABLE, "It changed while the command was planned. Retry."),

@@ -112,6 +112,14 @@ def command(tenant: str, command_id: str) -> Key:
     return Key(f"IDEMPOTENCY#{part(tenant)}#{part(command_id)}", "COMMAND")
 
 
+def import_chunk(tenant: str, command_id: str, number: int) -> Key:
+    return Key(f"IMPORT#{part(tenant)}#{part(command_id)}", f"CHUNK#{number:04d}")
+
+
+def import_rows(tenant: str, command_id: str, first_row: int) -> Key:
+    return Key(f"IMPORT#{part(tenant)}#{part(command_id)}", f"ROWS#{first_row:06d}")
+
+
 def sentinel(tenant: str, kind: str, version: int, normalised: str) -> Key:
     return Key(f"UNIQUE#{part(tenant)}#{kind}#v{version}#{text_part(normalised)}", "UNIQUE")
 
@@ -124,6 +132,16 @@ def event(owner: Key, version: int) -> Key:
 def aggregate(owner: Key) -> str:
     """What order is kept for: one owner item, across all tenants."""
     return f"{owner.pk}#{owner.sk}"
+
+
+def owner_of(aggregate: str) -> Key:
+    """The owner item that an aggregate's name stands for; its partition key has three parts."""
+    parts = aggregate.split(SEPARATOR)
+    return Key(SEPARATOR.join(parts[:3]), SEPARATOR.join(parts[3:]))
+
+
+def side_effect(provider: str, operation_id: str) -> Key:
+    return Key(f"SIDE_EFFECT#{part(provider)}#{part(operation_id)}", "RESULT")
 
 
 def outbox(owner: Key, version: int, day: str) -> Key:

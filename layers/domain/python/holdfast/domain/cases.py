@@ -119,7 +119,11 @@ def assign_case(cmd: AssignCase) -> Plan:
 def transfer_case(cmd: TransferCase, case: Image | None) -> Plan:
     """A case goes from one officer to another who is active and has room; the load goes too."""
     old, new = (case or {}).get("officerId"), cmd.to_officer_id
-    moved = old is not None and old != new
+    loads = (
+        [officers.take_load(cmd.tenant, new), officers.free_load(cmd.tenant, old)]
+        if old is not None and old != new
+        else []
+    )
     return changed(
         cmd,
         "A case has one officer, and changes hands at the version that was seen.",
@@ -130,11 +134,7 @@ def transfer_case(cmd: TransferCase, case: Image | None) -> Plan:
             Rule(Refusal.STALE_READ, same("officerId", old)),
         ],
         officers.require_active(cmd.tenant, new),
-        *(
-            [officers.take_load(cmd.tenant, new), officers.free_load(cmd.tenant, old)]
-            if moved
-            else []
-        ),
+        *loads,
         set={"officerId": new, "byOfficer": listing(cmd.tenant, new)},
         event=("CaseTransferred", {"officerId": new, "fromOfficerId": old or ""}),
         returns={"officerId": new},

@@ -14,16 +14,15 @@ from typing import Any
 import msgspec
 from boto3.dynamodb.conditions import Attr
 
-from holdfast.domain.transitions import (
-    Image,
-    VersionedCaseCommand,
-    case_plan,
-    changed,
-    takes,
-)
+from holdfast.domain.states import CLOSED
+from holdfast.domain.transitions import Image, VersionedCaseCommand, case_plan, takes
 from holdfast.patterns import keys
+from holdfast.patterns.commands import digest
+from holdfast.patterns.outbox import Event
 from holdfast.patterns.uniqueness import CASE_REFERENCE
-from holdfast.writes.plan import WRITES_MAX, Key, Plan, Write, require, update
+from holdfast.patterns.workflows import Decision, Finish, Progress, Step, Workflow, accept
+from holdfast.writes.outcomes import Refused
+from holdfast.writes.plan import WRITES_MAX, Key, Plan, Write, update
 from holdfast.writes.refusals import Refusal
 from holdfast.writes.rules import Rule
 
@@ -43,9 +42,12 @@ PERSONAL: Mapping[str, tuple[str, ...]] = {
     # bodies of stored answers
     "COMMAND": ("title", "externalRef", "reason", "resolution", "text", "outcome"),
 }
+NAME = "redaction"
 LISTED = ("byStatus", "byRegion", "byOfficer", "listedAt")
-BESIDE_MAX = WRITES_MAX - 5
-"""What one transaction can redact beside record, META, sentinel, event and outbox entry."""
+BESIDE_MAX = WRITES_MAX - 6
+"""What one transaction can redact beside record, lease, META, sentinel, event and entry."""
+ITEMS_PER_STEP = 30
+"""Each event of a step may be repeated by an outbox entry and a command record."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,35 +55,69 @@ class RedactCase(VersionedCaseCommand):
     pass
 
 
-def redact_case(cmd: RedactCase, images: Sequence[Image]) -> Plan:
-    """A closed case without a legal hold loses its personal text everywhere at once.
+@dataclass(frozen=True)
+class Trail:
+    """What a redaction is planned on: META, and the other items that may hold personal text,
+    or None where they are too many for one transaction."""
 
-    `images` are the items of the case's partition and those that `related` names.
+    case: Image | None
+    images: Sequence[Image] | None
+
+
+def redact_case(cmd: RedactCase, trail: Trail) -> Plan:
+    """A closed case without a legal hold loses its personal text everywhere.
+
+    In one transaction where that is possible. A longer trail is redacted step by step; its
+    case is redacted from the first step on, for every reader and every command.
     """
-    case = next((image for image in images if image["SK"] == "META"), None)
-    beside = [write for image in images if (write := redacted(image))]
-    rules = [Rule(Refusal.LEGAL_HOLD, Attr("legalHold").not_exists())]
-    if case is None or "externalRef" not in case or len(beside) > BESIDE_MAX:
-        return _refused(cmd, rules)
-    return changed(
-        cmd,
-        "A closed case is redacted once, and not under a legal hold.",
-        rules,
-        _anonymous(cmd, case["externalRef"]),
-        *beside,
-        set={"redacted": True, "redactedAt": cmd.at},
-        remove=(*PERSONAL["META"], *LISTED),
-        event=("CaseRedacted", {"redacted": True}),
-        returns={"status": case["status"], "redacted": True},
+    reference = (trail.case or {}).get("externalRef")
+    beside = [write for image in trail.images or () if (write := redacted(image))]
+    if reference is None:
+        return case_plan(cmd, _tombstone(cmd), returns={"caseId": cmd.case_id})
+    head = [_tombstone(cmd), _anonymous(cmd, reference)]
+    event = Event("CaseRedacted", cmd.key, cmd.next_version, {"redacted": True})
+    if trail.images is None or len(beside) > BESIDE_MAX:
+        given = {"caseId": cmd.case_id}
+        return accept(cmd, NAME, given, *head, emits=[event], cursor={"after": "#"})
+    body = {"caseId": cmd.case_id, "status": CLOSED, "redacted": True}
+    return case_plan(
+        cmd, *head, *beside, emits=event, returns={**body, "version": cmd.next_version}
     )
 
 
-def _refused(cmd: RedactCase, rules: Sequence[Rule]) -> Plan:
-    """A trail too long for one transaction is left whole; what else is wrong is told first."""
-    too_long = Rule(Refusal.LIMIT_REACHED, Attr("PK").not_exists())
-    because = "A redaction happens in one transaction or not at all."
-    check = require(cmd.key, because, [*rules, *takes(cmd), too_long])
-    return case_plan(cmd, check, returns={"caseId": cmd.case_id})
+def _tombstone(cmd: RedactCase) -> Write:
+    return update(
+        cmd.key,
+        "A closed case is redacted once, and not under a legal hold.",
+        [*takes(cmd), Rule(Refusal.LEGAL_HOLD, Attr("legalHold").not_exists())],
+        set={"redacted": True, "redactedAt": cmd.at, "updatedAt": cmd.at},
+        add={"version": 1},
+        remove=(*PERSONAL["META"], *LISTED),
+    )
+
+
+def find(table: Any, progress: Progress) -> list[Image]:
+    """The next items of the case after the cursor, with what repeats their events."""
+    key = keys.case(progress.tenant, progress.input["caseId"])
+    page, _ = table.query(
+        KeyConditionExpression="PK = :pk AND SK > :after",
+        ExpressionAttributeValues={":pk": key.pk, ":after": progress.cursor["after"]},
+        ConsistentRead=True,
+        Limit=ITEMS_PER_STEP,
+    )
+    beside = (table.get(one) for one in related(page, progress.tenant))
+    return [*page, *(image for image in beside if image is not None)]
+
+
+def decide(progress: Progress, images: list[Image], _: tuple[Refused, ...]) -> Decision:
+    """Redact a page of the trail, in the order of its keys, until none is left."""
+    key = keys.case(progress.tenant, progress.input["caseId"])
+    page = [image for image in images if image["PK"] == key.pk]
+    if not page:
+        return Finish({"caseId": progress.input["caseId"], "items": progress.done})
+    writes = [write for image in images if (write := redacted(image))]
+    others = [write for write in writes if write.key != progress.key]
+    return Step(others, {"after": page[-1]["SK"]}, done=len(page))
 
 
 def _anonymous(cmd: RedactCase, reference: str) -> Write:
@@ -113,20 +149,21 @@ def redacted(image: Image) -> Write | None:
         data = _without(image["data"], PERSONAL.get(image["type"], ()))
         return _cleaned(key, {"data": data}) if data != image["data"] else None
     if kind == "COMMAND":
-        answer = _redacted_answer(image)
-        return _cleaned(key, {"response": answer}) if answer != image.get("response") else None
+        return _redacted_record(key, image.get("response"))
     gone = tuple(name for name in PERSONAL.get(kind, ()) if name in image)
     return _cleaned(key, {"redacted": True}, gone) if gone and kind != "META" else None
 
 
-def _redacted_answer(record: Image) -> dict[str, Any] | None:
+def _redacted_record(key: Key, response: Image | None) -> Write | None:
     """The stored answer without personal fields; a replay then says what the case now says."""
-    response = record.get("response")
-    if not response:
-        return response
-    body = msgspec.json.decode(response["body"])
+    body = msgspec.json.decode(response["body"]) if response else {}
     kept = _without(body, PERSONAL["COMMAND"])
-    return response if kept == body else {**response, "body": msgspec.json.encode(kept).decode()}
+    if kept == body:
+        return None
+    text = msgspec.json.encode(kept).decode()
+    return _cleaned(
+        key, {"response": {**(response or {}), "body": text}, "responseHash": digest(text)}
+    )
 
 
 def _without(data: Image, names: Sequence[str]) -> dict[str, Any]:
@@ -137,3 +174,6 @@ def _cleaned(key: Key, set: Image, remove: tuple[str, ...] = ()) -> Write:
     """The item may have expired since it was read; then the redaction is planned anew."""
     because = "Personal text leaves every item that repeats it."
     return update(key, because, set=set, remove=remove, missing=Refusal.STALE_READ)
+
+
+REDACTION = Workflow(NAME, find, decide)

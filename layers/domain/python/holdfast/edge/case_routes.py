@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from itertools import islice
 
 from msgspec import UNSET, UnsetType
 
@@ -23,7 +23,7 @@ from holdfast.edge.fields import (
 from holdfast.edge.routes import Route, one
 from holdfast.patterns.uniqueness import folded
 from holdfast.writes.outcomes import Refused
-from holdfast.writes.table import SNAPSHOT_KEYS_MAX, Table
+from holdfast.writes.table import Table
 
 
 class CreateCase(Body, kw_only=True):
@@ -81,17 +81,14 @@ def _check_reference(text: str) -> None:
         raise BadField("externalRef", "must not be blank")
 
 
-def _whole_case(
-    table: Table, cmd: redaction.RedactCase, stale: Refused | None
-) -> list[dict[str, Any]]:
-    """Every item that may hold personal text of the case, wherever it lies."""
-    del stale
-    items = list(table.partition(cmd.key.pk, ""))
-    named = redaction.related(items, cmd.tenant)
-    for start in range(0, len(named), SNAPSHOT_KEYS_MAX):
-        beside = table.snapshot(named[start : start + SNAPSHOT_KEYS_MAX])
-        items += [item for item in beside if item is not None]
-    return items
+def _trail(table: Table, cmd: redaction.RedactCase, stale: Refused | None) -> redaction.Trail:
+    """META, and every item that may hold personal text of the case where they are few."""
+    case = table.state(cmd.key, stale)
+    images = list(islice(table.partition(cmd.key.pk, ""), redaction.BESIDE_MAX + 1))
+    if len(images) > redaction.BESIDE_MAX:
+        return redaction.Trail(case, None)
+    beside = (table.get(key) for key in redaction.related(images, cmd.tenant))
+    return redaction.Trail(case, [*images, *(image for image in beside if image is not None)])
 
 
 _CASE = one(lambda cmd: cmd.key)
@@ -193,6 +190,6 @@ CASE_COMMANDS = (
         Versioned,
         redaction.RedactCase,
         redaction.redact_case,
-        reads=_whole_case,
+        reads=_trail,
     ),
 )

@@ -11,7 +11,8 @@ from holdfast.edge import problems
 from holdfast.edge.routes import Route
 from holdfast.edge.telemetry import Telemetry
 from holdfast.patterns import keys
-from holdfast.patterns.commands import Command, Response, Result, run
+from holdfast.patterns.commands import Command, Response
+from holdfast.patterns.idempotency import Result, run
 from holdfast.writes.outcomes import Contended, Effort, Outcome, Refused, Unsettled
 from holdfast.writes.refusals import Refusal
 from holdfast.writes.table import RESOLVE_SECONDS_MAX, Table

@@ -1,32 +1,23 @@
 """At most one effect per command: the command record owns it, its absence is the condition.
 
 The record is the first write of the same transaction as the change it remembers, so that
-record and effect cannot disagree and a fresh command takes one round trip. It plugs into
-Powertools' `idempotent_function` as a persistence layer that does no I/O of its own.
+record and effect cannot disagree and a fresh command takes one round trip. `idempotency.py`
+runs a command through it.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
 import msgspec
-from aws_lambda_powertools.utilities.idempotency import IdempotencyConfig, idempotent_function
-from aws_lambda_powertools.utilities.idempotency.exceptions import (
-    IdempotencyInconsistentStateError,
-    IdempotencyItemAlreadyExistsError,
-    IdempotencyItemNotFoundError,
-)
-from aws_lambda_powertools.utilities.idempotency.persistence.base import BasePersistenceLayer
-from aws_lambda_powertools.utilities.idempotency.persistence.datarecord import DataRecord
 from boto3.dynamodb.conditions import Attr
 
 from holdfast.patterns import keys
 from holdfast.patterns.outbox import Event, announce
-from holdfast.writes.outcomes import Committed, Duplicate, Outcome, Refused
 from holdfast.writes.plan import Key, Plan, Write, create, update
 from holdfast.writes.refusals import Refusal
 from holdfast.writes.rules import Rule
@@ -34,8 +25,8 @@ from holdfast.writes.rules import Rule
 RECORD_HOURS = 24
 """How long a command is remembered, at least: its record's `expiresAt`."""
 
-UNSTORED = frozenset({Refusal.UNKNOWN_SKU})
-"""Refusals of a request that cannot be valid, which like other invalid ones are not stored."""
+STUCK_MILLISECONDS = 120_000
+"""A many-step command without progress for this long may be pushed or asked for again."""
 
 IN_PROGRESS, COMPLETED = "IN_PROGRESS", "COMPLETED"
 FAILED_RETRYABLE, FAILED_FINAL = "FAILED_RETRYABLE", "FAILED_FINAL"
@@ -58,11 +49,13 @@ class Command:
     operation: str = ""
     client_key: str = ""
     attempt: int = 1
+    resumed: Mapping[str, Any] | None = None
+    """The record of the many-step command that this attempt goes on with."""
 
     @property
     def at_ms(self) -> int:
         """`at` in epoch milliseconds, the unit of leases."""
-        return round(datetime.fromisoformat(self.at).timestamp() * 1000)
+        return epoch_ms(self.at)
 
     def new_id(self, purpose: str) -> str:
         """An id that follows from this command, so that retries converge on it."""
@@ -86,8 +79,12 @@ def command_id(tenant: str, caller: str, operation: str, client_key: str) -> str
 
 def request_hash(path: str, body: Any) -> str:
     """64 hexadecimal digits, equal for equal concrete paths and parsed bodies."""
-    text = msgspec.json.encode([path, body], order="sorted")
-    return hashlib.sha256(text).hexdigest()
+    return digest(msgspec.json.encode([path, body], order="sorted").decode())
+
+
+def digest(text: str) -> str:
+    """SHA-256 of a text's UTF-8 bytes, 64 hexadecimal digits."""
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def plan(
@@ -111,24 +108,28 @@ def plan(
     events = [emits] if isinstance(emits, Event) else emits
     about = {"command_id": cmd.command_id, "tenant": cmd.tenant, "actor": cmd.caller, "at": cmd.at}
     facts = [write for event in events for write in announce(event, **about)]
-    return _remembered(cmd, COMPLETED, answer, (*writes, *facts), remember)
+    return remembered(cmd, COMPLETED, answer, (*writes, *facts), remember=remember)
 
 
 def refusal(cmd: Command, answer: Response) -> Plan:
     """The plan that makes a refusal final: its record alone, so a retry stays refused."""
-    return _remembered(cmd, FAILED_FINAL, answer, ())
+    return remembered(cmd, FAILED_FINAL, answer, ())
 
 
-def _remembered(
+def remembered(
     cmd: Command,
     status: str,
     answer: Response,
     writes: Iterable[Write],
+    *,
+    more: Mapping[str, Any] | None = None,
     remember: tuple[Key, ...] = (),
 ) -> Plan:
+    """A plan whose first write is the command record, with `answer` and `more` on it."""
     stored = {
-        "response": _told(answer),
-        "responseHash": hashlib.sha256(answer.body.encode()).hexdigest(),
+        "response": told(answer),
+        "responseHash": digest(answer.body),
+        **(more or {}),
     }
     return Plan(
         f"{type(cmd).__name__} {cmd.command_id}",
@@ -140,9 +141,8 @@ def _remembered(
 
 
 def _record(cmd: Command, status: str, more: Mapping[str, Any]) -> Write:
-    """The command record; the n+1-th attempt stands on the fence that ended the n-th."""
+    """The command record; the n+1-th attempt stands on how the n-th was left."""
     key = keys.command(cmd.tenant, cmd.command_id)
-    expires = datetime.fromisoformat(cmd.at) + timedelta(hours=RECORD_HOURS)
     item = {
         "status": status,
         "attempt": cmd.attempt,
@@ -151,135 +151,31 @@ def _record(cmd: Command, status: str, more: Mapping[str, Any]) -> Write:
         "clientKey": cmd.client_key,
         "caller": cmd.caller,
         "at": cmd.at,
-        "expiresAt": int(expires.timestamp()),
+        "expiresAt": expiry(cmd.at, RECORD_HOURS),
         **more,
     }
     if cmd.attempt == 1:
         return create(key, item, "A command takes effect at most once.")
-    fenced = Attr("status").eq(FAILED_RETRYABLE) & Attr("attempt").eq(cmd.attempt - 1)
+    before = cmd.resumed["status"] if cmd.resumed else FAILED_RETRYABLE
+    left = Attr("status").eq(before) & Attr("attempt").eq(cmd.attempt - 1)
     return update(
         key,
-        "An attempt follows only the fence of the one before it.",
-        [Rule(Refusal.ALREADY_EXISTS, Attr("PK").not_exists() | fenced)],
+        "An attempt follows only the one before it, fenced or given up or stuck.",
+        [Rule(Refusal.ALREADY_EXISTS, Attr("PK").not_exists() | left)],
         set=item,
         missing=None,
     )
 
 
-class CommandMemory(BasePersistenceLayer):
-    """Powertools' view of one command's record, which the commit itself writes.
-
-    `_put_record` stages: it lets the command run, or raises with the record that a cancelled
-    commit brought back. Nothing is updated or deleted afterwards, so no late or failing
-    worker can touch a result that is not its own.
-    """
-
-    def __init__(self, cmd: Command) -> None:
-        super().__init__()
-        self.command = cmd
-        self.found: dict[str, Any] | None = None
-
-    def _put_record(self, data_record: DataRecord) -> None:
-        found, self.found = self.found, None
-        if found is None:
-            return
-        record = self._as_data_record(data_record.idempotency_key, found)
-        self._validate_payload(data_record, record)
-        if found["status"] == FAILED_RETRYABLE:
-            self.command = replace(self.command, attempt=int(found["attempt"]) + 1)
-            return
-        raise IdempotencyItemAlreadyExistsError(old_data_record=record)
-
-    def _as_data_record(self, key: str, found: Mapping[str, Any]) -> DataRecord:
-        """A record that has outlived `expiresAt` but is still there is still an answer."""
-        running = found["status"] == IN_PROGRESS
-        return DataRecord(
-            idempotency_key=key,
-            status="INPROGRESS" if running else "COMPLETED",
-            response_data=msgspec.json.encode(found.get("response", {})).decode(),
-            payload_hash=self._get_hashed_payload({"requestHash": found["requestHash"]}),
-        )
-
-    def save_success(self, data: dict[str, Any], result: dict) -> None:
-        """The commit has stored the answer, in the transaction of its effect."""
-
-    def delete_record(self, data: dict[str, Any], exception: Exception) -> None:
-        """An unsettled command left no record, and another's is not ours to delete."""
-
-    def _get_record(self, idempotency_key: str) -> DataRecord:
-        raise IdempotencyItemNotFoundError
-
-    def _update_record(self, data_record: DataRecord) -> None:
-        raise AssertionError("the commit is the only writer of a command record")
-
-    def _delete_record(self, data_record: DataRecord) -> None:
-        raise AssertionError("a command record is never deleted, it expires")
+def epoch_ms(at: str) -> int:
+    """An ISO 8601 time in epoch milliseconds."""
+    return round(datetime.fromisoformat(at).timestamp() * 1000)
 
 
-@dataclass(frozen=True)
-class Result:
-    """A command's final answer, whether it was a stored one, and how it came about."""
-
-    response: Response
-    replayed: bool
-    outcome: Outcome
+def expiry(at: str, hours: int) -> int:
+    """`hours` after `at`, in epoch seconds, the unit of DynamoDB's time to live."""
+    return int((datetime.fromisoformat(at) + timedelta(hours=hours)).timestamp())
 
 
-class _Context:
-    """Stands in for the Lambda context where Powertools only asks for a claim's expiry."""
-
-    @staticmethod
-    def get_remaining_time_in_millis() -> int:
-        return 0
-
-
-def run(
-    cmd: Command,
-    attempt: Callable[[Command], Outcome],
-    *,
-    settle: Callable[[Plan], Outcome],
-    explain: Callable[[Command, Refused], Response],
-) -> Result:
-    """Run a command at most once and return its final answer, fresh or stored.
-
-    `attempt` plans and commits; a refusal is put into words by `explain` and stored by
-    `settle`. Raises Powertools' IdempotencyValidationError when the key was used with
-    another payload, IdempotencyAlreadyInProgressError while a many-step command runs,
-    IdempotencyInconsistentStateError when fences kept moving, and every Unsettled.
-    """
-    memory = CommandMemory(cmd)
-    last: list[Outcome] = []
-    config = IdempotencyConfig(
-        event_key_jmespath="commandId",
-        payload_validation_jmespath="requestHash",
-        hash_function="sha256",
-        lambda_context=_Context,
-        response_hook=lambda stored, _: {**stored, "replayed": True},
-    )
-
-    @idempotent_function(data_keyword_argument="request", persistence_store=memory, config=config)
-    def once(*, request: Mapping[str, str]) -> dict[str, Any]:
-        del request
-        last[:] = [attempt(memory.command)]
-        answer = None
-        if isinstance(last[0], Refused):
-            answer = explain(memory.command, last[0])
-            if last[0].refusal in UNSTORED:
-                return _told(answer)
-            stored = settle(refusal(memory.command, answer))
-            last[:] = [stored] if isinstance(stored, Duplicate) else last
-        match last[0]:
-            case Committed(answer=answer):
-                pass
-            case Duplicate(record=record):
-                memory.found = record
-                raise IdempotencyInconsistentStateError("the command record exists")
-        return _told(answer)
-
-    told = once(request={"commandId": cmd.command_id, "requestHash": cmd.request_hash})
-    response = Response(int(told["status"]), told["headers"], told["body"])
-    return Result(response, "replayed" in told, last[0])
-
-
-def _told(answer: Response) -> dict[str, Any]:
+def told(answer: Response) -> dict[str, Any]:
     return {"status": answer.status, "headers": answer.headers, "body": answer.body}

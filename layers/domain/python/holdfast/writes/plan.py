@@ -61,10 +61,12 @@ class Write:
 
         The order of dictionary keys in `item`, `set` and `add` leaves no trace in it.
         """
-        if self.verb == "create":
-            action, body = "Put", {"Item": encode_item({**self.key.attributes, **self.item})}
-        else:
-            action, body = _ACTIONS[self.verb], {"Key": encode_item(self.key.attributes)}
+        action = _ACTIONS[self.verb]
+        body: dict[str, Any] = (
+            {"Item": encode_item({**self.key.attributes, **self.item})}
+            if action == "Put"
+            else {"Key": encode_item(self.key.attributes)}
+        )
         names: dict[str, str] = {}
         values: dict[str, Any] = {}
         if self.rules:
@@ -84,7 +86,7 @@ class Write:
     def _update_expression(self, names: dict[str, str], values: dict[str, Any]) -> str:
         clauses = []
         for word, joint, changes in (("SET", " = ", self.set), ("ADD", " ", self.add)):
-            parts = []
+            parts = list[str]()
             for name in sorted(changes):
                 placeholder = f"{word[0].lower()}{len(parts)}"
                 names[f"#{placeholder}"], values[f":{placeholder}"] = name, changes[name]
@@ -98,6 +100,7 @@ class Write:
 
 
 _ACTIONS: dict[Verb, str] = {
+    "create": "Put",
     "update": "Update",
     "accumulate": "Update",
     "delete": "Delete",

@@ -19,7 +19,7 @@ def backoff_seconds(attempt: int, chance: float) -> float:
     >>> backoff_seconds(1, 0.5), backoff_seconds(9, 0.5)
     (0.01, 0.15)
     """
-    ceiling = min(BACKOFF_CAP_SECONDS, BACKOFF_BASE_SECONDS * 2 ** min(attempt - 1, 10))
+    ceiling = min(BACKOFF_CAP_SECONDS, BACKOFF_BASE_SECONDS * 2.0 ** min(attempt - 1, 10))
     return ceiling * chance
 
 

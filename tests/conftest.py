@@ -19,6 +19,8 @@ from botocore.config import Config
 from botocore.exceptions import ClientError
 
 from holdfast.writes.table import Table
+from tests.commands import Office
+from tests.metering import Meter
 from tests.proxy import Proxy, proxy
 from tools.emulator import REGION, emulator
 
@@ -66,6 +68,19 @@ def table_name(client: Any) -> Iterator[str]:
 def table(client: Any, table_name: str) -> Table:
     """The table as the kernel sees it, waiting for nothing between two attempts."""
     return Table(client, table_name, sleep=lambda seconds: None)
+
+
+@pytest.fixture
+def office(table: Table) -> Office:
+    """Runs commands on a fresh table."""
+    return Office(table)
+
+
+@pytest.fixture
+def metered(endpoint: str, table_name: str) -> tuple[Table, Meter]:
+    """The table behind a client of its own, whose requests are counted."""
+    client = dynamodb(endpoint)
+    return Table(client, table_name, sleep=lambda seconds: None), Meter(client)
 
 
 @pytest.fixture(scope="session")

@@ -149,3 +149,41 @@ def outbox(owner: Key, version: int, day: str) -> Key:
     name = aggregate(owner)
     shard = shard_of(name, OUTBOX_SHARDS)
     return Key(f"OUTBOX#{day}#{shard:02d}", f"EVENT#{name}#{version:0{VERSION_DIGITS}d}")
+
+
+def counter(tenant: str, name: str) -> Key:
+    """What is known of a sharded counter as a whole: how many shards its writers spread over."""
+    return Key(f"COUNTER#{part(tenant)}#{part(name)}", "SHARDS")
+
+
+def counter_shard(tenant: str, name: str, dimension: str, shard: int) -> Key:
+    return Key(f"COUNTER#{part(tenant)}#{part(name)}#{part(dimension)}", f"SHARD#{shard:02d}")
+
+
+def projection(tenant: str, name: str, generation: int = 1) -> str:
+    """The partition of a projection, or of the book of marks that projections share."""
+    suffix = f"@{generation}" if generation > 1 else ""
+    return f"PROJECTION#{part(tenant)}#{part(name)}{suffix}"
+
+
+def projected(tenant: str, name: str, generation: int, counted: str, lane: int) -> Key:
+    return Key(projection(tenant, name, generation), f"{part(counted)}#{lane:02d}")
+
+
+def mark(tenant: str, book: str, generation: int, aggregate_name: str) -> Key:
+    """How far one aggregate is counted in one generation of a book."""
+    return Key(projection(tenant, book, generation), f"MARK#{aggregate_name}")
+
+
+def lane(tenant: str, book: str, number: int) -> Key:
+    """Which generations of a book the projector writes in one lane, and up to when it counted."""
+    return Key(projection(tenant, book), f"LANE#{number:02d}")
+
+
+def stuck(tenant: str, book: str, aggregate_name: str) -> Key:
+    """The oldest event of an aggregate that could not be counted."""
+    return Key(projection(tenant, book), f"STUCK#{aggregate_name}")
+
+
+def report(tenant: str, check: str, started_at: str) -> Key:
+    return Key(f"RECONCILIATION#{part(tenant)}#{part(check)}", started_at)

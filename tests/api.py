@@ -13,9 +13,9 @@ from urllib.parse import parse_qsl, urlsplit
 
 from aws_lambda_powertools.logging import Logger
 from aws_lambda_powertools.metrics import EphemeralMetrics
-from holdfast.edge.queries_app import queries_handler
 
 from holdfast.edge.commands_app import commands_handler
+from holdfast.edge.queries_app import queries_handler
 from holdfast.edge.telemetry import Telemetry
 from holdfast.writes.table import Table
 

@@ -183,8 +183,17 @@ def _stored(takings: Mapping[str, tuple[Taken, Refusal]]) -> Image:
     }
 
 
-def cancel_order(cmd: CancelOrder, order: Image | None, wallet: Image | None) -> Plan:
+@dataclass(frozen=True)
+class Receipt:
+    """What a cancellation is planned on: the order, and the wallet that paid it."""
+
+    order: Image | None
+    wallet: Image | None
+
+
+def cancel_order(cmd: CancelOrder, receipt: Receipt) -> Plan:
     """A placed order is cancelled once: the money goes back, and the goods to their shards."""
+    order, wallet = receipt.order, receipt.wallet
     version = cmd.expected_version + 1
     change = update(
         cmd.key,

@@ -28,7 +28,8 @@ BASIS_POINTS_MAX = 10_000
 @dataclass(frozen=True, kw_only=True)
 class OpenWallet(Command):
     currency: str
-    owner_id: str
+    owner_id: str | None = None
+    """Whom the wallet is for, where that is not the caller."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,15 +62,16 @@ def open_wallet(cmd: OpenWallet) -> Plan:
     """A wallet is opened empty, in one currency, for one owner."""
     wallet_id = cmd.new_id("wallet")
     key = keys.wallet(cmd.tenant, wallet_id)
+    owner_id = cmd.owner_id or cmd.caller
     wallet = {
         "walletId": wallet_id,
-        "ownerId": cmd.owner_id,
+        "ownerId": owner_id,
         "currency": cmd.currency,
         "balance": 0,
         "version": 0,
         "createdAt": cmd.at,
     }
-    opened = {"walletId": wallet_id, "ownerId": cmd.owner_id, "currency": cmd.currency}
+    opened = {"walletId": wallet_id, "ownerId": owner_id, "currency": cmd.currency}
     return plan(
         cmd,
         create(key, wallet, "A wallet id is used once."),

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from holdfast.edge.case_routes import CASE_COMMANDS
 from holdfast.edge.member_routes import MEMBER_COMMANDS
+from holdfast.edge.money_routes import MONEY_COMMANDS
 from holdfast.edge.officer_routes import OFFICER_COMMANDS
 from holdfast.edge.routes import Route
 
-COMMANDS: tuple[Route, ...] = (*CASE_COMMANDS, *MEMBER_COMMANDS, *OFFICER_COMMANDS)
+COMMANDS: tuple[Route, ...] = (*CASE_COMMANDS, *MEMBER_COMMANDS, *OFFICER_COMMANDS, *MONEY_COMMANDS)

@@ -88,6 +88,8 @@ class CommandEndpoint:
             at=self.executor.now(),
             **named,
         )
+        if route.allows and not route.allows(command):
+            raise Rejected(problems.FORBIDDEN, "Your role does not permit this.")
         return Errand(route, command, path, tag, next(iter(ids.values()), None))
 
     def _sent(self, event: Mapping[str, Any]) -> dict[str, Any]:

@@ -9,6 +9,7 @@ import msgspec
 from holdfast.edge import views
 from holdfast.edge.caller import ADMIN, SUPERVISOR
 from holdfast.edge.case_reads import CASE_READS, together
+from holdfast.edge.money_reads import MONEY_READS
 from holdfast.edge.reading import Question, Read, absent, resource
 from holdfast.patterns import keys
 from holdfast.patterns.commands import Response
@@ -50,6 +51,7 @@ def _instant(epoch_seconds: int) -> str:
 
 READS: tuple[Read, ...] = (
     *CASE_READS,
+    *MONEY_READS,
     Read("/officers/{officerId}", read_officer, views.Officer),
     Read("/commands/{commandId}", read_command, views.CommandRecord),
 )

@@ -23,8 +23,9 @@ Reading = Callable[[Table, Any, Refused | None], Any]
 class Route:
     """One command route. Field names of path, body and command agree (`{caseId}`, `case_id`).
 
-    `reads` is for read-compute-write alone: what it reads is the planner's second argument,
-    and the whole is done again while it had moved.
+    `allows` says of a command whether the caller's role permits it, where that depends on
+    what is asked. `reads` is for read-compute-write alone: what it reads is the planner's
+    second argument, and the whole is done again while it had moved.
     """
 
     method: str
@@ -34,6 +35,7 @@ class Route:
     command: type[Command]
     planner: Callable[..., Plan]
     reads: Reading | None = None
+    allows: Callable[[Any], bool] | None = None
     creates: bool = False
     body_bytes_max: int = BODY_BYTES_MAX
 

@@ -53,7 +53,7 @@ _DEFAULTS: dict[type[Command], dict[str, Any]] = {
 }
 
 
-def made(kind: type[C], **fields: Any) -> C:
+def made(kind: type[C], /, **fields: Any) -> C:
     """A command of its own; what `fields` leave out is a valid request of its officer."""
     number = next(_numbers)
     common = {
@@ -105,7 +105,7 @@ class Office:
         assert isinstance(outcome, Refused), outcome
         return outcome.refusal
 
-    def do(self, kind: type[Command], **fields: Any) -> dict[str, Any]:
+    def do(self, kind: type[Command], /, **fields: Any) -> dict[str, Any]:
         """Send a command that must succeed, and return the body of its answer."""
         result = self.send(made(kind, **fields))
         assert result.response.status in {200, 201}, result.response.body

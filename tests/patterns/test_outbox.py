@@ -1,4 +1,4 @@
-"""A committed change is told twice, in the trail and in the outbox, under ids a retry makes again."""
+"""A committed change is told in the trail and in the outbox, under ids that a retry makes again."""
 
 from __future__ import annotations
 

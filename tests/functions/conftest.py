@@ -1,8 +1,8 @@
 from __future__ import annotations
 
 import pytest
-from holdfast.writes.table import Table
 
+from holdfast.writes.table import Table
 from tests.api import Api
 
 

@@ -6,8 +6,8 @@ import time
 from typing import Any
 
 import pytest
-from holdfast.edge import problems
 
+from holdfast.edge import problems
 from tests.api import (
     ADMIN,
     OFFICER,

@@ -15,7 +15,6 @@ from holdfast.edge.command_routes import COMMANDS
 from holdfast.edge.commands_app import CommandEndpoint
 from holdfast.edge.executor import Executor
 from holdfast.patterns.commands import Response
-
 from tests.api import OFFICER, REVIEWER, Api, Context, case_body, event_of
 
 RACERS = 20

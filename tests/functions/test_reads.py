@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+
 from holdfast.edge import cursors
 from holdfast.writes.outcomes import Effort, Throttled
-
 from tests.api import ADMIN, OFFICER, REVIEWER, STRANGER, SUPERVISOR, Actor, Api, event_of
 
 

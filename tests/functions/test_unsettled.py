@@ -9,8 +9,8 @@ import botocore.session
 import pytest
 from botocore.awsrequest import AWSResponse
 from botocore.exceptions import ReadTimeoutError
-from holdfast.writes.table import Table
 
+from holdfast.writes.table import Table
 from tests.api import OFFICER, Answer, Api, case_body, event_of
 
 

@@ -86,6 +86,7 @@ REFUSALS: Mapping[Refusal, tuple[Kind, str]] = {
     Refusal.ORDER_NOT_PLACED: (INVALID_STATE, "The order is cancelled."),
     Refusal.ENTRY_NOT_DEAD: (INVALID_STATE, "The entry is not dead."),
     Refusal.EFFECT_NOT_FAILED: (INVALID_STATE, "The side effect has not failed for good."),
+    Refusal.EARLIER_UNPUBLISHED: (INVALID_STATE, "An earlier event is not published yet."),
     Refusal.LEGAL_HOLD: (LEGAL_HOLD, "Lift the hold first."),
     Refusal.STALE_VERSION: (VERSION_CONFLICT, "Read it again, then decide again."),
     Refusal.STALE_READ: (UNAVAILABLE, "It changed while the command was planned. Retry."),

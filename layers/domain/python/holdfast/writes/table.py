@@ -72,7 +72,7 @@ class Table:
 
     def get(self, key: Key) -> dict[str, Any] | None:
         """The item as it is now (a consistent read), or None. Raises Throttled."""
-        answer = self._read(
+        answer = self.read(
             self.reader.get_item,
             TableName=self.name,
             Key=encode_item(key.attributes),
@@ -104,7 +104,7 @@ class Table:
         if len(keys) > SNAPSHOT_KEYS_MAX:
             raise ValueError(f"a snapshot holds at most {SNAPSHOT_KEYS_MAX} items")
         gets = [{"Get": {"TableName": self.name, "Key": encode_item(k.attributes)}} for k in keys]
-        answer = self._read(self.reader.transact_get_items, TransactItems=gets)
+        answer = self.read(self.reader.transact_get_items, TransactItems=gets)
         return [decode_item(a["Item"]) if "Item" in a else None for a in answer["Responses"]]
 
     def query(self, **parameters: Any) -> tuple[list[dict[str, Any]], dict[str, Any] | None]:
@@ -114,7 +114,7 @@ class Table:
         Raises Throttled.
         """
         values = encode_item(parameters.pop("ExpressionAttributeValues"))
-        answer = self._read(
+        answer = self.read(
             self.reader.query,
             TableName=self.name,
             ExpressionAttributeValues=values,
@@ -143,7 +143,7 @@ class Table:
             start = {"ExclusiveStartKey": last}
         raise LookupError(f"more than {pages_max} pages in one partition")
 
-    def _read(self, call: Callable[..., dict[str, Any]], **parameters: Any) -> dict[str, Any]:
+    def read(self, call: Callable[..., dict[str, Any]], **parameters: Any) -> dict[str, Any]:
         """A read has no effect, so any passing failure of one is safe to try again later."""
         try:
             return call(**parameters)

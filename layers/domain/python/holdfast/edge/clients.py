@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import cache
 from typing import Any
 
 import botocore.session
@@ -13,15 +14,15 @@ from holdfast.writes.table import Table
 
 def table() -> Table:
     """The service's table, named by `TABLE_NAME`."""
-    session = botocore.session.get_session()
+    commits, reads = _seconds("COMMIT_READ_TIMEOUT_SECONDS", 2), _seconds("READ_TIMEOUT_SECONDS", 2)
     return Table(
-        _client(session, read_timeout=_seconds("COMMIT_READ_TIMEOUT_SECONDS", 2), attempts=1),
+        client("dynamodb", read_timeout=commits, attempts=1),
         os.environ["TABLE_NAME"],
-        reader=_client(session, read_timeout=_seconds("READ_TIMEOUT_SECONDS", 2), attempts=3),
+        reader=client("dynamodb", read_timeout=reads, attempts=3),
     )
 
 
-def _client(session: Any, *, read_timeout: float, attempts: int) -> Any:
+def client(service: str, *, read_timeout: float, attempts: int) -> Any:
     """A client that gives up early; one attempt for commits, whose retries the kernel decides."""
     config = Config(
         connect_timeout=_seconds("CONNECT_TIMEOUT_SECONDS", 1),
@@ -30,7 +31,12 @@ def _client(session: Any, *, read_timeout: float, attempts: int) -> Any:
         parameter_validation=False,
         user_agent="holdfast",
     )
-    return session.create_client("dynamodb", config=config)
+    return _session().create_client(service, config=config)
+
+
+@cache
+def _session() -> Any:
+    return botocore.session.get_session()
 
 
 def _seconds(name: str, default: float) -> float:

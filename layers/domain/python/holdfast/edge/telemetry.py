@@ -35,12 +35,24 @@ class Telemetry:
         if value:
             self.metrics.add_metric(name, MetricUnit.Count, value)
 
+    def gauge(self, name: str, value: float, unit: MetricUnit = MetricUnit.Count) -> None:
+        """State how much there is of something; nothing is a data point too."""
+        self.metrics.add_metric(name, unit, value)
+
     def effort(self, effort: Effort) -> None:
         """What the attempts of one command ran into."""
         self.count("command.retry.count", max(effort.attempts - 1, 0))
         self.count("command.transaction_conflict.count", effort.conflicts)
         self.count("command.throttled.count", effort.throttles)
         self.count("command.ambiguous_timeout.count", effort.doubts)
+
+    def relay(self, outcome: str, **fields: Any) -> None:
+        """A line of the relay, where something was not announced."""
+        self.logger.warning("relay", outcome=outcome, **fields)
+
+    def effect(self, outcome: str, **fields: Any) -> None:
+        """The line of one side effect's outcome."""
+        self.logger.info("side effect", outcome=outcome, **fields)
 
     def failed(self, error: Exception, **fields: Any) -> None:
         """An unexpected failure: its kind and where it came from, not what it says."""

@@ -92,34 +92,26 @@ def _schemas() -> dict[str, Schema]:
 
 
 def _own_schemas() -> dict[str, Schema]:
-    return {
-        "Changed": {
-            "description": "Its id, what changed, and the version that the change gave it.",
-            "type": "object",
-            "properties": {"version": {"type": "integer"}},
-        },
-        "Problem": {
-            "description": "What went wrong (RFC 9457).",
-            "type": "object",
-            "required": ["type", "title", "status", "detail", "instance", "code", "retryable"],
-            "properties": {
-                **{name: {"type": "string"} for name in ("type", "title", "detail", "instance")},
-                "status": {"type": "integer"},
-                "code": {"type": "string", "enum": sorted(_codes())},
-                "commandId": {"type": "string"},
-                "retryable": {"type": "boolean"},
-                "currentVersion": {"type": "integer"},
-                "currentState": {"type": "string"},
-                "errors": {
-                    "type": "array",
-                    "items": {
-                        "type": "object",
-                        "properties": {"path": {"type": "string"}, "message": {"type": "string"}},
-                    },
-                },
-            },
-        },
+    changed = "Its id, what changed, and the version that the change gave it."
+    strings = ("type", "title", "detail", "instance", "commandId", "currentState")
+    always = ["type", "title", "status", "detail", "instance", "code", "retryable"]
+    error = _object({"path": {"type": "string"}, "message": {"type": "string"}})
+    problem = {
+        **{name: {"type": "string"} for name in strings},
+        "status": {"type": "integer"},
+        "code": {"type": "string", "enum": sorted(_codes())},
+        "retryable": {"type": "boolean"},
+        "currentVersion": {"type": "integer"},
+        "errors": {"type": "array", "items": error},
     }
+    return {
+        "Changed": _object({"version": {"type": "integer"}}, description=changed),
+        "Problem": _object(problem, description="What went wrong (RFC 9457).", required=always),
+    }
+
+
+def _object(properties: Schema, **more: Any) -> Schema:
+    return {"type": "object", "properties": properties, **more}
 
 
 def _codes() -> set[str]:
@@ -128,20 +120,29 @@ def _codes() -> set[str]:
 
 
 def _command(route: Route, structs: dict[str, Schema]) -> Schema:
-    status = 201 if route.creates else 200
     kinds = [*_COMMAND_KINDS, *(_VERSION_KINDS if route.versioned else ())]
     headers = _headers("X-Command-Id", "Idempotency-Replayed", "ETag")
-    headers |= _headers("Location") if route.creates else {}
+    headers |= _headers("Location") if route.creates or route.many_steps else {}
     query = structs[route.body.__name__] if route.method == "DELETE" else {}
     return {
         **_about(route.planner, route.path),
         "parameters": [*_path_ids(route.path), *_command_headers(route), *_query(query)],
         **_body(route),
         "responses": {
-            str(status): _json(HTTPStatus(status).phrase, _ref("Changed"), headers),
+            **{
+                str(status): _json(HTTPStatus(status).phrase, _ref("Changed"), headers)
+                for status in _successes(route)
+            },
             **_problems(kinds),
         },
     }
+
+
+def _successes(route: Route) -> tuple[int, ...]:
+    """A deletion takes many steps only where it cannot be done in one."""
+    if route.many_steps:
+        return (200, 202) if route.method == "DELETE" else (202,)
+    return (201,) if route.creates else (200,)
 
 
 def _read(read: Read, structs: dict[str, Schema]) -> Schema:

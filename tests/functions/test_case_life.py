@@ -147,3 +147,18 @@ def test_an_enforcement_is_opened_and_completed(api: Api) -> None:
     path = f"/cases/{case_id}/enforcements/{opened.body['enforcementId']}/completions"
     assert api.post(path, {"outcome": "Paid"}, actor=OFFICER).status == 200
     assert api.get(f"/cases/{case_id}/enforcements").body["items"][0]["outcome"] == "Paid"
+
+
+def test_an_offboarding_is_accepted_with_the_address_of_its_progress(api: Api) -> None:
+    api.officer("o-1")
+    api.officer("o-2")
+    body = {"toOfficerIds": ["o-2"]}
+    accepted = api.post("/officers/o-1/offboardings", body, actor=ADMIN, key="k")
+    command = accepted.headers["X-Command-Id"]
+    assert (accepted.status, accepted.headers["Location"]) == (202, f"/commands/{command}")
+    shown = api.get(f"/commands/{command}", ADMIN).body
+    assert (shown["status"], shown["done"]) == ("IN_PROGRESS", 0)
+    again = api.post("/officers/o-1/offboardings", body, actor=ADMIN, key="k")
+    assert (again.status, again.code) == (409, "command-in-progress")
+    twice = {"toOfficerIds": ["o-2", "o-2"]}
+    assert api.post("/officers/o-1/offboardings", twice, actor=ADMIN).status == 422

@@ -191,5 +191,6 @@ CASE_COMMANDS = (
         redaction.RedactCase,
         redaction.redact_case,
         reads=_trail,
+        many_steps=True,
     ),
 )

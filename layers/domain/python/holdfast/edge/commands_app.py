@@ -14,7 +14,7 @@ from holdfast.edge.gateway import Handler, handler_of
 from holdfast.edge.problems import Rejected, invalid
 from holdfast.edge.routes import Route, concrete
 from holdfast.edge.telemetry import Telemetry
-from holdfast.patterns.commands import Response, command_id, request_hash
+from holdfast.patterns.commands import Command, Response, command_id, request_hash
 from holdfast.writes.table import Table
 
 
@@ -68,35 +68,38 @@ class CommandEndpoint:
         key: str,
         parameters: Mapping[str, str],
     ) -> Errand:
-        route = self.route
-        sent = self._sent(event)
-        fields = body_of(route.body, sent).fields()
-        tag = self._version(fields, headers)
-        if route.fenced:
+        sent = self._sent(event, headers)
+        fields = body_of(self.route.body, sent).fields()
+        by_tag = self._version(fields, headers)
+        if self.route.fenced:
             fields["fencing_number"] = requests.lease_number(headers)
         ids = requests.path_ids(parameters)
-        path = concrete(route.path, ids)
-        named: dict[str, Any] = {**fields, **ids}
-        command = route.command(
+        path = concrete(self.route.path, ids)
+        asked = {"client_key": key, "request_hash": request_hash(path, sent)}
+        command = self._command(caller, {**fields, **ids, **asked})
+        if self.route.allows and not self.route.allows(command):
+            raise Rejected(problems.FORBIDDEN, "Your role does not permit this.")
+        return Errand(self.route, command, path, by_tag, next(iter(ids.values()), None))
+
+    def _command(self, caller: Caller, named: dict[str, Any]) -> Command:
+        operation = self.route.operation
+        return self.route.command(
             tenant=caller.tenant,
             caller=caller.subject,
             roles=caller.roles,
-            command_id=command_id(caller.tenant, caller.subject, route.operation, key),
-            request_hash=request_hash(path, sent),
-            operation=route.operation,
-            client_key=key,
+            command_id=command_id(caller.tenant, caller.subject, operation, named["client_key"]),
+            operation=operation,
             at=self.executor.now(),
             **named,
         )
-        if route.allows and not route.allows(command):
-            raise Rejected(problems.FORBIDDEN, "Your role does not permit this.")
-        return Errand(route, command, path, tag, next(iter(ids.values()), None))
 
-    def _sent(self, event: Mapping[str, Any]) -> dict[str, Any]:
+    def _sent(self, event: Mapping[str, Any], headers: requests.Headers) -> dict[str, Any]:
         """The request's fields: a DELETE has them in its query, for it has no body."""
         raw = requests.raw_body(event, self.route.body_bytes_max)
         if self.route.method == "DELETE":
             return requests.query_fields(event, self.route.body)
+        if self.route.decode:
+            return self.route.decode(raw, headers.get("content-type") or "")
         return requests.json_object(raw)
 
     def _version(self, fields: dict[str, object], headers: requests.Headers) -> bool:

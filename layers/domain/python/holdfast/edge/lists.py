@@ -37,23 +37,38 @@ def indexed(
 
     A cursor holds the last item's `sort` value; `key_of` makes its primary key from that.
     """
-    name, value = partition
-    position = _position(question, scope)
+    read = _reader(question, index, partition, sort, filters, key_of)
     found: Images = []
+    position = _position(question, scope)
     for _ in range(QUERIES_PER_PAGE_MAX):
-        start = {"ExclusiveStartKey": _start(position, partition, sort, key_of)} if position else {}
-        items, last = question.table.query(
-            IndexName=index,
-            KeyConditionExpression="#partition = :partition",
-            Limit=question.query.limit - len(found),
-            **_filtered({"#partition": name}, {":partition": value}, filters),
-            **start,
-        )
+        items, position = read(position, question.query.limit - len(found))
         found += items
-        position = last[sort]["S"] if last else None
         if position is None or len(found) == question.query.limit:
             break
     return found, _next(question, scope, position)
+
+
+def _reader(
+    question: Question,
+    index: str,
+    partition: tuple[str, str],
+    sort: str,
+    filters: Mapping[str, str],
+    key_of: Callable[[str], dict[str, str]],
+) -> Callable[[str | None, int], tuple[Images, str | None]]:
+    """From a position and a limit: one query's items, and the position that it came to."""
+
+    def read(position: str | None, limit: int) -> tuple[Images, str | None]:
+        items, last = question.table.query(
+            IndexName=index,
+            KeyConditionExpression="#partition = :partition",
+            Limit=limit,
+            **_filtered({"#partition": partition[0]}, {":partition": partition[1]}, filters),
+            **({} if position is None else _start({**key_of(position), sort: position}, partition)),
+        )
+        return items, last[sort]["S"] if last else None
+
+    return read
 
 
 def sorted_page(
@@ -81,11 +96,9 @@ def _next(question: Question, scope: tuple[str, ...], position: str | None) -> s
     return None if position is None else cursors.seal(position, question.caller.tenant, *scope)
 
 
-def _start(
-    position: str, partition: tuple[str, str], sort: str, key_of: Callable[[str], dict[str, str]]
-) -> dict[str, dict[str, str]]:
-    key = {**key_of(position), partition[0]: partition[1], sort: position}
-    return {name: {"S": value} for name, value in key.items()}
+def _start(place: Mapping[str, str], partition: tuple[str, str]) -> dict[str, Any]:
+    key = {**place, partition[0]: partition[1]}
+    return {"ExclusiveStartKey": {name: {"S": value} for name, value in key.items()}}
 
 
 def _filtered(

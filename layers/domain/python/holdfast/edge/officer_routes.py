@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
+from typing import Annotated
 
-from holdfast.domain import officers
+from msgspec import Meta
+
+from holdfast.domain import offboarding, officers
 from holdfast.edge.caller import ADMIN, SUPERVISOR
 from holdfast.edge.fields import BadField, Body, Email, Id, Line, MaxLoad, Versioned
 from holdfast.edge.routes import Route, one
@@ -38,6 +41,21 @@ class ChangeEmail(Versioned, kw_only=True):
 
 class ChangeMaxLoad(Versioned, kw_only=True):
     max_load: MaxLoad
+
+
+class OffboardOfficer(Body, kw_only=True):
+    to_officer_ids: Annotated[
+        tuple[Id, ...],
+        Meta(
+            min_length=1,
+            max_length=offboarding.TARGETS_MAX,
+            description=f"1 to {offboarding.TARGETS_MAX} ids of officers, each once",
+        ),
+    ]
+
+    def __post_init__(self) -> None:
+        if len(set(self.to_officer_ids)) < len(self.to_officer_ids):
+            raise BadField("toOfficerIds", "names an officer twice")
 
 
 _ADMIN = frozenset({ADMIN})
@@ -85,5 +103,15 @@ OFFICER_COMMANDS = (
         Versioned,
         officers.DeactivateOfficer,
         officers.deactivate_officer,
+    ),
+    Route(
+        "POST",
+        "/officers/{officerId}/offboardings",
+        _ADMIN,
+        OffboardOfficer,
+        offboarding.OffboardOfficer,
+        offboarding.offboard_officer,
+        reads=one(lambda cmd: cmd.key),
+        many_steps=True,
     ),
 )

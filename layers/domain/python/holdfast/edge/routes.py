@@ -24,8 +24,11 @@ class Route:
     """One command route. Field names of path, body and command agree (`{caseId}`, `case_id`).
 
     `allows` says of a command whether the caller's role permits it, where that depends on
-    what is asked. `reads` is for read-compute-write alone: what it reads is the planner's
-    second argument, and the whole is done again while it had moved.
+    what is asked. `creates` and `many_steps` say what success is: 201 and 202, not 200.
+    `reads` is for read-compute-write alone: what it reads is the planner's
+    second argument, and the whole is done again while it had moved. `decode` reads a body
+    that is no JSON object, given its bytes and content type. `before` are plans that are put
+    down before the command's own; each requires, like it, that the command is new.
     """
 
     method: str
@@ -36,7 +39,10 @@ class Route:
     planner: Callable[..., Plan]
     reads: Reading | None = None
     allows: Callable[[Any], bool] | None = None
+    decode: Callable[[bytes, str], dict[str, Any]] | None = None
+    before: Callable[[Any], list[Plan]] | None = None
     creates: bool = False
+    many_steps: bool = False
     body_bytes_max: int = BODY_BYTES_MAX
 
     @cached_property

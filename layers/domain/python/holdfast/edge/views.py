@@ -118,9 +118,19 @@ class CommandRecord(View, kw_only=True):
     attempt: int
     done: int | UnsetType = UNSET
     total: int | UnsetType = UNSET
+    result: dict[str, Any] | UnsetType = UNSET
+    result: dict[str, Any] | UnsetType = UNSET
     answer: StoredAnswer | UnsetType = UNSET
     at: str
     expires_at: str
+
+
+class RowOutcome(View, kw_only=True):
+    row: int
+    status: str
+    case_id: Maybe = UNSET
+    code: Maybe = UNSET
+    errors: list[dict[str, str]] | UnsetType = UNSET
 
 
 class Health(View, kw_only=True):

@@ -37,6 +37,7 @@ INDEXES: dict[str, tuple[str, str, tuple[str, ...]]] = {
             "tenant",
         ),
     ),
+    "commands-running": ("runningState", "runningSort", ("workflow",)),
     "effects-unsettled": (
         "effectState",
         "effectSort",

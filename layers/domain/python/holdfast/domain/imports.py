@@ -13,14 +13,16 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
+from boto3.dynamodb.conditions import Attr
 
 from holdfast.domain.cases import CreateCase, create_case
 from holdfast.patterns import keys
-from holdfast.patterns.commands import Command, expiry
+from holdfast.patterns.commands import FAILED_RETRYABLE, Command, expiry
 from holdfast.patterns.workflows import Decision, Finish, Progress, Step, Workflow, accept
 from holdfast.writes.outcomes import Refused
-from holdfast.writes.plan import Key, Plan, Write, create, delete
+from holdfast.writes.plan import Key, Plan, Write, create, delete, require
 from holdfast.writes.refusals import Refusal
+from holdfast.writes.rules import Rule
 
 NAME = "import"
 ROWS_MAX = 10_000
@@ -61,12 +63,23 @@ def _chunk(cmd: ImportCases, number: int, rows: Sequence[Row]) -> Plan:
         "rows": msgspec.json.encode(rows),
         "expiresAt": expiry(cmd.at, CHUNK_HOURS),
     }
-    write = create(
-        keys.import_chunk(cmd.tenant, cmd.command_id, number),
-        item,
-        "The rows of an import wait where its steps find them.",
+    new = Attr("PK").not_exists() | Attr("status").eq(FAILED_RETRYABLE)
+    return Plan(
+        f"chunk {number} of {cmd.command_id}",
+        (
+            create(
+                keys.import_chunk(cmd.tenant, cmd.command_id, number),
+                item,
+                "The rows of an import wait where its steps find them.",
+            ),
+            require(
+                keys.command(cmd.tenant, cmd.command_id),
+                "An import that was accepted is given no rows again.",
+                [Rule(Refusal.ALREADY_EXISTS, new)],
+                missing=None,
+            ),
+        ),
     )
-    return Plan(f"chunk {number} of {cmd.command_id}", (write,))
 
 
 def import_cases(cmd: ImportCases) -> Plan:
@@ -114,7 +127,7 @@ def _batch(
 ) -> Step:
     """The next rows in one plan, without those that a refusal has named."""
     number, cursor = progress.cursor["number"], progress.cursor
-    taken = {refused.write.key for refused in refusals}
+    taken = {write.key for refused in refusals for write, _ in refused.failed}
     outcomes, writes = [], list[Write]()
     for place, row in enumerate(batch):
         plan, outcome = _row(progress, number + place, row, taken, planner)

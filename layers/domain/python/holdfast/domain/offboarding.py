@@ -23,7 +23,7 @@ from holdfast.patterns.workflows import Decision, Finish, Later, Progress, Step,
 from holdfast.writes.outcomes import Refused
 from holdfast.writes.plan import Key, Plan, Write, update
 from holdfast.writes.refusals import Refusal
-from holdfast.writes.rules import Rule
+from holdfast.writes.rules import Rule, never
 
 NAME = "offboarding"
 LEAVING = "LEAVING"
@@ -45,17 +45,23 @@ class OffboardOfficer(Command):
 def offboard_officer(cmd: OffboardOfficer, officer: Image | None) -> Plan:
     """An officer starts to leave, once, and is given no case from then on."""
     version = (officer or {}).get("version", 0)
+    others = [target for target in cmd.to_officer_ids if target != cmd.officer_id]
     leaving = update(
         cmd.key,
         "An officer leaves once at a time.",
         [
             Rule(Refusal.OFFICER_LEAVING, ~Attr("status").eq(LEAVING)),
             Rule(Refusal.STALE_READ, Attr("version").eq(version)),
+            *(
+                [never(Refusal.OFFICER_UNAVAILABLE)]
+                if len(others) < len(cmd.to_officer_ids)
+                else []
+            ),
         ],
         set={"status": LEAVING},
         add={"version": 1},
     )
-    targets = [officers.require_active(cmd.tenant, target) for target in cmd.to_officer_ids]
+    targets = [officers.require_active(cmd.tenant, target) for target in others]
     return accept(
         cmd,
         NAME,

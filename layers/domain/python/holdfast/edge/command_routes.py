@@ -7,5 +7,12 @@ from holdfast.edge.member_routes import MEMBER_COMMANDS
 from holdfast.edge.money_routes import MONEY_COMMANDS
 from holdfast.edge.officer_routes import OFFICER_COMMANDS
 from holdfast.edge.routes import Route
+from holdfast.edge.workflow_routes import WORKFLOW_COMMANDS
 
-COMMANDS: tuple[Route, ...] = (*CASE_COMMANDS, *MEMBER_COMMANDS, *OFFICER_COMMANDS, *MONEY_COMMANDS)
+COMMANDS: tuple[Route, ...] = (
+    *CASE_COMMANDS,
+    *MEMBER_COMMANDS,
+    *OFFICER_COMMANDS,
+    *MONEY_COMMANDS,
+    *WORKFLOW_COMMANDS,
+)

@@ -76,6 +76,8 @@ class Executor:
 
     def _attempt(self, route: Route, cmd: Command, deadline: float | None) -> Outcome:
         reads, planner = route.reads, route.planner
+        for first in route.before(cmd) if route.before and not cmd.resumed else ():
+            self.table.commit(first, deadline=deadline)
         if reads is None:
             outcome = self.table.commit(planner(cmd), deadline=deadline)
         else:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from typing import Any
 
 import msgspec
 
-from holdfast.edge import views
+from holdfast.edge import lists, views
 from holdfast.edge.caller import ADMIN, SUPERVISOR
 from holdfast.edge.case_reads import CASE_READS, together
 from holdfast.edge.money_reads import MONEY_READS
-from holdfast.edge.reading import Question, Read, absent, resource
+from holdfast.edge.reading import Paged, Question, Read, absent, resource
 from holdfast.patterns import keys
 from holdfast.patterns.commands import Response
 
@@ -30,19 +31,39 @@ def read_officer(question: Question) -> Response:
 
 def read_command(question: Question) -> Response:
     """What became of a command, for its caller and for administrators."""
-    name = question.ids["command_id"]
-    record = question.table.get(keys.command(question.caller.tenant, name))
-    mine = record and record["caller"] == question.caller.subject
-    if not record or not (mine or ADMIN in question.caller.roles):
-        raise absent()
+    record = _record(question)
     more: dict[str, object] = {
-        "commandId": name,
+        "commandId": question.ids["command_id"],
         "expiresAt": _instant(record["expiresAt"]),
     }
     if "response" in record:
         stored = record["response"]
         more["answer"] = {**stored, "body": msgspec.json.decode(stored["body"])}
     return resource(views.shown(views.CommandRecord, record, **more))
+
+
+def list_rows(question: Question) -> Response:
+    """What became of each row of an import, in the order of the file."""
+    tenant, name = question.caller.tenant, question.ids["command_id"]
+    _record(question)
+    told = question.table.partition(keys.import_rows(tenant, name, 0).pk, "ROWS#")
+    found, cursor = lists.sorted_page(
+        question,
+        (outcome for item in told for outcome in item["outcomes"]),
+        lambda outcome: (outcome["row"],),
+        ("rows", name),
+    )
+    return lists.page(question, (views.shown(views.RowOutcome, one) for one in found), cursor)
+
+
+def _record(question: Question) -> dict[str, Any]:
+    """The record of a command of the caller's own, or of anyone's for an administrator."""
+    name = question.ids["command_id"]
+    record = question.table.get(keys.command(question.caller.tenant, name))
+    mine = record and record["caller"] == question.caller.subject
+    if not record or not (mine or ADMIN in question.caller.roles):
+        raise absent()
+    return record
 
 
 def _instant(epoch_seconds: int) -> str:
@@ -54,4 +75,5 @@ READS: tuple[Read, ...] = (
     *MONEY_READS,
     Read("/officers/{officerId}", read_officer, views.Officer),
     Read("/commands/{commandId}", read_command, views.CommandRecord),
+    Read("/commands/{commandId}/rows", list_rows, views.RowOutcome, Paged),
 )

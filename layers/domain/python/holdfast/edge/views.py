@@ -119,7 +119,6 @@ class CommandRecord(View, kw_only=True):
     done: int | UnsetType = UNSET
     total: int | UnsetType = UNSET
     result: dict[str, Any] | UnsetType = UNSET
-    result: dict[str, Any] | UnsetType = UNSET
     answer: StoredAnswer | UnsetType = UNSET
     at: str
     expires_at: str

@@ -27,6 +27,15 @@ class Rule:
     condition: c.ConditionBase
 
 
+def never(refusal: Refusal) -> Rule:
+    """A rule that no item satisfies, for what is refused whatever the table says.
+
+    It still goes to the table with the rest of its plan, so a duplicate gets its stored
+    answer, and a refusal that stands before it in the catalogue is told first.
+    """
+    return Rule(refusal, c.Attr("PK").exists() & c.Attr("PK").not_exists())
+
+
 def first_broken(rules: Iterable[Rule], item: Item | None) -> Rule | None:
     """The first rule that does not hold for the image `item` (None: the item is absent)."""
     image = item or {}

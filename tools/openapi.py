@@ -58,6 +58,7 @@ _COMMAND_KINDS = (
     problems.UNKNOWN_OUTCOME,
     *(kind for kind, _ in problems.REFUSALS.values()),
 )
+_FILES = ("text/csv", "application/x-ndjson")
 _VERSION_KINDS = (problems.VERSION_NEEDED, problems.PRECONDITION_FAILED)
 
 
@@ -218,7 +219,9 @@ def _body(route: Route) -> Schema:
     if route.method == "DELETE" or not route.body.__struct_fields__:
         return {}
     required = any(field.required for field in msgspec.structs.fields(route.body))
-    content = {"application/json": {"schema": _ref(route.body.__name__)}}
+    content: Schema = {"application/json": {"schema": _ref(route.body.__name__)}}
+    if route.decode:
+        content = {name: {"schema": {"type": "string"}} for name in _FILES}
     return {"requestBody": {"required": required, "content": content}}
 
 

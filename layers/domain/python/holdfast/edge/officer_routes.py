@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated
 
-from msgspec import Meta
-
-from holdfast.domain import offboarding, officers
+from holdfast.domain import officers
 from holdfast.edge.caller import ADMIN, SUPERVISOR
 from holdfast.edge.fields import BadField, Body, Email, Id, Line, MaxLoad, Versioned
 from holdfast.edge.routes import Route, one
@@ -41,21 +38,6 @@ class ChangeEmail(Versioned, kw_only=True):
 
 class ChangeMaxLoad(Versioned, kw_only=True):
     max_load: MaxLoad
-
-
-class OffboardOfficer(Body, kw_only=True):
-    to_officer_ids: Annotated[
-        tuple[Id, ...],
-        Meta(
-            min_length=1,
-            max_length=offboarding.TARGETS_MAX,
-            description=f"1 to {offboarding.TARGETS_MAX} ids of officers, each once",
-        ),
-    ]
-
-    def __post_init__(self) -> None:
-        if len(set(self.to_officer_ids)) < len(self.to_officer_ids):
-            raise BadField("toOfficerIds", "names an officer twice")
 
 
 _ADMIN = frozenset({ADMIN})
@@ -103,15 +85,5 @@ OFFICER_COMMANDS = (
         Versioned,
         officers.DeactivateOfficer,
         officers.deactivate_officer,
-    ),
-    Route(
-        "POST",
-        "/officers/{officerId}/offboardings",
-        _ADMIN,
-        OffboardOfficer,
-        offboarding.OffboardOfficer,
-        offboarding.offboard_officer,
-        reads=one(lambda cmd: cmd.key),
-        many_steps=True,
     ),
 )

@@ -15,6 +15,7 @@ from aws_lambda_powertools.metrics import Metrics, MetricUnit
 from botocore.exceptions import ClientError
 
 from holdfast.writes.outcomes import Effort
+from holdfast.writes.plan import Key
 
 SERVICE, NAMESPACE = "holdfast", "Holdfast"
 
@@ -49,6 +50,12 @@ class Telemetry:
     def relay(self, outcome: str, **fields: Any) -> None:
         """A line of the relay, where something was not announced."""
         self.logger.warning("relay", outcome=outcome, **fields)
+
+    def projection(self, outcome: str, owner: Key, cause: str) -> None:
+        """A line of the projector, about an aggregate that it did not count."""
+        self.logger.warning(
+            "projection", outcome=outcome, aggregate=f"{owner.pk}#{owner.sk}", cause=cause
+        )
 
     def effect(self, outcome: str, **fields: Any) -> None:
         """The line of one side effect's outcome."""

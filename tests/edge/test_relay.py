@@ -11,7 +11,7 @@ from holdfast.edge.claiming import CLAIMS_MAX, LEASE_MILLISECONDS
 from holdfast.edge.relay import CHUNK_MILLISECONDS_MAX, SEND_MILLISECONDS_MAX
 from holdfast.patterns import outbox
 from holdfast.patterns.outbox import ATTEMPTS_MAX, KEPT_DAYS
-from holdfast.writes.outcomes import Committed, InDoubt, Refused
+from holdfast.writes.outcomes import Committed, Effort, InDoubt, Refused
 from holdfast.writes.plan import Plan
 from holdfast.writes.refusals import Refusal
 from holdfast.writes.table import Table
@@ -160,7 +160,7 @@ def test_killed_on_the_last_attempt_it_ends_dead_visible_and_redrivable(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Report 28: attempts exhausted -> visible, alarmed, and a redrive publishes it."""
-    first, second = desk.happened(owner(), 1, 2)
+    [first] = desk.happened(owner(), 1)
     _die(monkeypatch, desk.outlet, "publish")
     for _ in range(ATTEMPTS_MAX):
         with pytest.raises(Killed):
@@ -170,6 +170,8 @@ def test_killed_on_the_last_attempt_it_ends_dead_visible_and_redrivable(
     desk.sweep()
     assert (desk.status(first), desk.stored(first)["outboxState"]) == ("DEAD", "DEAD")
     assert desk.metric("outbox.dead.count") == 1
+    [second] = desk.happened(owner(), 2)
+    assert desk.announce(second).published == set()
     assert desk.status(second) == "NEW"
     write = outbox.redrive(first.key, tenant="acme", event_id=first.event_id)
     assert isinstance(desk.table.commit(Plan("redrive", (write,))), Committed)
@@ -276,7 +278,7 @@ def test_a_send_that_could_outlast_the_claim_is_not_begun_and_not_counted(
 
 
 def test_a_throttled_claim_is_a_failure_to_retry_and_nothing_else(
-    desk: Desk, faulty_table: Table, faults: Proxy
+    desk: Desk, faults: Proxy
 ) -> None:
     """Report 16: cancelled by throttling alone is not settled, and is never taken for gone."""
     [entry] = desk.happened(owner(), 1)
@@ -305,10 +307,9 @@ def test_a_mark_in_doubt_leaves_the_entry_to_the_sweep(
 
     def doubtful(plan: Plan, **more: Any) -> Any:
         if plan.intent.startswith("settle"):
-            raise InDoubt(None)  # type: ignore[arg-type]
+            raise InDoubt(Effort())
         return commit(plan, **more)
 
-    monkeypatch.setattr(InDoubt, "__init__", lambda self, effort: None)
     monkeypatch.setattr(desk.table, "commit", doubtful)
     report = desk.announce(entry)
     monkeypatch.undo()

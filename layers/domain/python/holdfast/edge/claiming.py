@@ -46,16 +46,18 @@ class Claimer:
         while ready:
             now = self.now_ms()
             claims = [Claim(entry, now + LEASE_MILLISECONDS) for entry in ready]
-            checks = {
-                outbox.require_published(earlier[entry.key]): entry
+            behind = {
+                earlier[entry.key]: entry
                 for before, entry in zip([None, *ready], ready, strict=False)
                 if entry.key in earlier and not self._follows(before, entry)
             }
-            writes = [*(outbox.claim(one, now) for one in claims), *checks]
+            writes = [
+                *(outbox.claim(one, now) for one in claims),
+                *map(outbox.require_published, behind),
+            ]
             outcome = self.table.commit(Plan(f"claim {run} {len(ready)}", tuple(writes)))
             if not isinstance(outcome, Refused):
                 break
-            behind = {write.key: entry for write, entry in checks.items()}
             ready = self._without(ready, outcome, behind, spent)
         else:
             claims = []

@@ -6,6 +6,7 @@ one more. Whatever dies half-way is found again by the sweep when its claim has 
 
 from __future__ import annotations
 
+import uuid
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -178,9 +179,9 @@ def _end(claim: Claim, sent: Mapping[Key, str], failed: set[Key], now_ms: int) -
 
 def commit_standing(table: Table, intent: str, writes: Sequence[Write]) -> set[Key]:
     """Commit all the writes whose rules hold; the keys of those that had to be left out."""
-    left, rest = set[Key](), list(writes)
+    left, rest, run = set[Key](), list(writes), uuid.uuid4().hex
     while rest:
-        outcome = table.commit(Plan(f"{intent} {len(rest)}", tuple(rest)))
+        outcome = table.commit(Plan(f"{intent} {run} {len(rest)}", tuple(rest)))
         if not isinstance(outcome, Refused):
             break
         left |= {write.key for write, _ in outcome.failed}

@@ -80,7 +80,8 @@ class Pump:
             if self.bisect and len(records) > 1:
                 middle = len(records) // 2
                 self._batch(records[:middle], retries)
-                return self._batch(records[middle:], retries)
+                self._batch(records[middle:], retries)
+                return
             if retries == 0:
                 self.dead += records
                 return
@@ -89,7 +90,7 @@ class Pump:
     def _first_failed(self, records: list[Record]) -> int | None:
         try:
             answer = self.handler(records)
-        except Exception:
+        except Exception:  # noqa: BLE001 -- a raised error is one of the answers it may get
             return 0
         numbers = [record["dynamodb"]["SequenceNumber"] for record in records]
         failures = [failure["itemIdentifier"] for failure in answer["batchItemFailures"]]

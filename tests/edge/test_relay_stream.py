@@ -30,8 +30,7 @@ def stream(endpoint: str, client: Any, table_name: str) -> Stream:
 
 
 def spoiled(record: Record) -> Record:
-    image = {name: value for name, value in record["dynamodb"]["NewImage"].items()}
-    del image["eventId"]
+    image = {n: value for n, value in record["dynamodb"]["NewImage"].items() if n != "eventId"}
     return {**record, "dynamodb": {**record["dynamodb"], "NewImage": image}}
 
 

@@ -6,7 +6,7 @@ from itertools import islice
 
 from msgspec import UNSET, UnsetType
 
-from holdfast.domain import cases, redaction, reviews
+from holdfast.domain import cases, intake, redaction, reviews
 from holdfast.edge.caller import OFFICER, REVIEWER, SUPERVISOR
 from holdfast.edge.fields import (
     BadField,
@@ -21,6 +21,8 @@ from holdfast.edge.fields import (
     Versioned,
 )
 from holdfast.edge.routes import Route, one
+from holdfast.edge.shards import shards_guess
+from holdfast.patterns import keys
 from holdfast.patterns.uniqueness import folded
 from holdfast.writes.outcomes import Refused
 from holdfast.writes.table import Table
@@ -104,7 +106,8 @@ CASE_COMMANDS = (
         _OFFICER_OR_SUPERVISOR,
         CreateCase,
         cases.CreateCase,
-        cases.create_case,
+        intake.take_in,
+        reads=lambda table, cmd, _: shards_guess(table, keys.counter(cmd.tenant, intake.INTAKE)),
         creates=True,
     ),
     Route("PATCH", "/cases/{caseId}", _OFFICER, EditCase, cases.EditCase, cases.edit_case),

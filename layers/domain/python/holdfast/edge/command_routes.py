@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from holdfast.edge.case_routes import CASE_COMMANDS
+from holdfast.edge.count_routes import COUNT_COMMANDS
 from holdfast.edge.member_routes import MEMBER_COMMANDS
 from holdfast.edge.money_routes import MONEY_COMMANDS
 from holdfast.edge.officer_routes import OFFICER_COMMANDS
@@ -15,4 +16,5 @@ COMMANDS: tuple[Route, ...] = (
     *OFFICER_COMMANDS,
     *MONEY_COMMANDS,
     *WORKFLOW_COMMANDS,
+    *COUNT_COMMANDS,
 )

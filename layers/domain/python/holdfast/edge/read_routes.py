@@ -10,6 +10,7 @@ import msgspec
 from holdfast.edge import lists, views
 from holdfast.edge.caller import ADMIN, SUPERVISOR
 from holdfast.edge.case_reads import CASE_READS, together
+from holdfast.edge.count_reads import COUNT_READS
 from holdfast.edge.money_reads import MONEY_READS
 from holdfast.edge.reading import Paged, Question, Read, absent, resource
 from holdfast.patterns import keys
@@ -73,6 +74,7 @@ def _instant(epoch_seconds: int) -> str:
 READS: tuple[Read, ...] = (
     *CASE_READS,
     *MONEY_READS,
+    *COUNT_READS,
     Read("/officers/{officerId}", read_officer, views.Officer),
     Read("/commands/{commandId}", read_command, views.CommandRecord),
     Read("/commands/{commandId}/rows", list_rows, views.RowOutcome, Paged),

@@ -75,4 +75,8 @@ def _version(arrival: Arrival) -> int:
 def _at(arrival: Arrival) -> str:
     if arrival.fact:
         return arrival.fact.at
-    return datetime.fromtimestamp(arrival.created or 0, UTC).isoformat().replace("+00:00", "Z")
+    return (
+        datetime.fromtimestamp(arrival.created or 0, UTC)
+        .isoformat(timespec="milliseconds")
+        .replace("+00:00", "Z")
+    )

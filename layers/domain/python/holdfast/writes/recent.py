@@ -21,12 +21,18 @@ class Recent:
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
+        self._born = clock()
         self._images: OrderedDict[Key, tuple[float, dict[str, Any]]] = OrderedDict()
 
     def get(self, key: Key) -> dict[str, Any] | None:
         """The image remembered for `key`, or None."""
         seen_at, image = self._images.get(key, (0.0, None))
         return image if image is not None and self._clock() - seen_at < AGE_SECONDS_MAX else None
+
+    @property
+    def young(self) -> bool:
+        """Nothing that this process could have seen is old yet."""
+        return self._clock() - self._born < AGE_SECONDS_MAX
 
     def put(self, key: Key, image: dict[str, Any]) -> None:
         self._images[key] = (self._clock(), image)

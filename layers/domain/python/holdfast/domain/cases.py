@@ -24,7 +24,7 @@ from holdfast.domain.transitions import (
     takes,
 )
 from holdfast.patterns import keys, uniqueness
-from holdfast.patterns.commands import Command, plan
+from holdfast.patterns.commands import RECORD_HOURS, Command, expiry, plan
 from holdfast.patterns.outbox import Event
 from holdfast.patterns.uniqueness import CASE_REFERENCE
 from holdfast.writes.plan import Plan, create, require
@@ -194,5 +194,10 @@ def _unchanged_ref(cmd: ChangeExternalRef) -> Plan:
     return case_plan(
         cmd,
         require(cmd.key, "An unchanged reference is no change, and no error.", rules),
+        create(
+            keys.mention(cmd.key, cmd.command_id),
+            {"commandId": cmd.command_id, "expiresAt": expiry(cmd.at, RECORD_HOURS)},
+            "Redaction finds every stored answer that repeats a case's text.",
+        ),
         returns={"caseId": cmd.case_id, **body},
     )

@@ -21,7 +21,7 @@ from holdfast.domain.transitions import (
 )
 from holdfast.patterns import guards, keys
 from holdfast.patterns.outbox import Event
-from holdfast.writes.plan import Key, Plan, create, delete, require, update
+from holdfast.writes.plan import Key, Plan, create, delete, update
 from holdfast.writes.refusals import Refusal
 from holdfast.writes.rules import Rule
 
@@ -90,7 +90,7 @@ def remove_investigator(cmd: RemoveInvestigator, member: Image | None) -> Plan:
     case = beside(cmd, "Whom it concerns removes investigators.", its_officer_or_supervisor(cmd))
     told = {"caseId": cmd.case_id, "userId": cmd.user_id}
     if member is None:
-        there = require(key, "Only someone who investigates a case can leave it.")
+        there = guards.absent(key, "Only someone who investigates a case can leave it.")
         return case_plan(cmd, case, there, returns=told)
     seen = Rule(Refusal.STALE_READ, Attr("membershipId").eq(member["membershipId"]))
     return case_plan(

@@ -16,7 +16,7 @@ from boto3.dynamodb.conditions import Attr
 from holdfast.domain import wallets
 from holdfast.domain.products import require_quoted
 from holdfast.domain.transitions import Image
-from holdfast.patterns import hot_stock, keys
+from holdfast.patterns import guards, hot_stock, keys
 from holdfast.patterns.commands import Command, plan
 from holdfast.patterns.hot_stock import Taken
 from holdfast.patterns.outbox import Event
@@ -123,12 +123,12 @@ def _order(cmd: PlaceOrder, order_id: str) -> Image:
 
 
 def _payment(cmd: PlaceOrder, wallet: Image | None, order_id: str) -> list[Write]:
+    if wallet is None:
+        return [guards.absent(cmd.wallet_key, "An order is paid from a wallet that exists.")]
     rules = [
         Rule(Refusal.NOT_OWNER, Attr("ownerId").eq(cmd.caller)),
         Rule(Refusal.PRICE_CHANGED, Attr("currency").eq(cmd.currency)),
     ]
-    if wallet is None:
-        return [require(cmd.wallet_key, "An order is paid from a wallet that exists.", rules)]
     entry = {"cause": "order", "orderId": order_id}
     return wallets.move(cmd, wallet, -cmd.total, entry, rules)
 
@@ -194,7 +194,25 @@ def cancel_order(cmd: CancelOrder, receipt: Receipt) -> Plan:
     """A placed order is cancelled once: the money goes back, and the goods to their shards."""
     order, wallet = receipt.order, receipt.wallet
     version = cmd.expected_version + 1
-    change = update(
+    told = {"orderId": cmd.order_id, "status": CANCELLED, "version": version}
+    if order is None or wallet is None:
+        nothing = cmd.key if order is None else keys.wallet(cmd.tenant, order["walletId"])
+        there = guards.absent(nothing, "Only an order that was placed and paid is cancelled.")
+        return plan(cmd, there, returns=told)
+    return plan(
+        cmd,
+        _cancelled(cmd),
+        *_given_back(cmd, order, wallet),
+        emits=Event(
+            "OrderCancelled", cmd.key, version, {"orderId": cmd.order_id, "status": CANCELLED}
+        ),
+        returns=told,
+        remember=(Key(wallet["PK"], wallet["SK"]),),
+    )
+
+
+def _cancelled(cmd: CancelOrder) -> Write:
+    return update(
         cmd.key,
         "An order is cancelled once, by its owner, at the version they saw.",
         [
@@ -204,17 +222,6 @@ def cancel_order(cmd: CancelOrder, receipt: Receipt) -> Plan:
         ],
         set={"status": CANCELLED, "cancelledAt": cmd.at},
         add={"version": 1},
-    )
-    back = _given_back(cmd, order, wallet) if order and wallet else []
-    return plan(
-        cmd,
-        change,
-        *back,
-        emits=Event(
-            "OrderCancelled", cmd.key, version, {"orderId": cmd.order_id, "status": CANCELLED}
-        ),
-        returns={"orderId": cmd.order_id, "status": CANCELLED, "version": version},
-        remember=(Key(wallet["PK"], wallet["SK"]),) if wallet else (),
     )
 
 

@@ -15,8 +15,14 @@ import msgspec
 from boto3.dynamodb.conditions import Attr
 
 from holdfast.domain.states import CLOSED
-from holdfast.domain.transitions import Image, VersionedCaseCommand, case_plan, takes
-from holdfast.patterns import keys
+from holdfast.domain.transitions import (
+    Image,
+    VersionedCaseCommand,
+    case_plan,
+    takes,
+    under_lease,
+)
+from holdfast.patterns import guards, keys
 from holdfast.patterns.commands import digest
 from holdfast.patterns.outbox import Event
 from holdfast.patterns.uniqueness import CASE_REFERENCE
@@ -31,7 +37,7 @@ PERSONAL: Mapping[str, tuple[str, ...]] = {
     "META": ("title", "externalRef", "reason", "resolution"),
     "NOTE": ("text",),
     "TASK": ("title",),
-    "ENFORCEMENT": ("outcome",),
+    "ENFORCEMENT": ("kind", "outcome"),
     # payloads of events, in the trail and in the outbox, by type
     "CaseCreated": ("title",),
     "CaseEdited": ("title",),
@@ -39,8 +45,9 @@ PERSONAL: Mapping[str, tuple[str, ...]] = {
     "CaseRejected": ("reason",),
     "CaseClosed": ("resolution",),
     "TaskOpened": ("title",),
+    "EnforcementOpened": ("kind",),
     # bodies of stored answers
-    "COMMAND": ("title", "externalRef", "reason", "resolution", "text", "outcome"),
+    "COMMAND": ("title", "externalRef", "reason", "resolution", "text", "kind", "outcome"),
 }
 NAME = "redaction"
 LISTED = ("byStatus", "byRegion", "byOfficer", "listedAt")
@@ -68,31 +75,43 @@ def redact_case(cmd: RedactCase, trail: Trail) -> Plan:
     """A closed case without a legal hold loses its personal text everywhere.
 
     In one transaction where that is possible. A longer trail is redacted step by step; its
-    case is redacted from the first step on, for every reader and every command.
+    case is redacted from the first step on, for its readers and for every command.
     """
-    reference = (trail.case or {}).get("externalRef")
-    beside = [write for image in trail.images or () if (write := redacted(image))]
-    if reference is None:
-        return case_plan(cmd, _tombstone(cmd), returns={"caseId": cmd.case_id})
-    head = [_tombstone(cmd), _anonymous(cmd, reference)]
+    if trail.case is None:
+        nothing = guards.absent(cmd.key, "Only a case that exists is redacted.")
+        return case_plan(cmd, nothing, returns={"caseId": cmd.case_id})
+    head, beside = _head(cmd, trail.case), list(map(redacted, trail.images or ()))
+    cleaned = [write for write in beside if write is not None]
     event = Event("CaseRedacted", cmd.key, cmd.next_version, {"redacted": True})
-    if trail.images is None or len(beside) > BESIDE_MAX:
-        given = {"caseId": cmd.case_id}
-        return accept(cmd, NAME, given, *head, emits=[event], cursor={"after": "#"})
+    if trail.images is None or len(cleaned) > BESIDE_MAX:
+        given, held = {"caseId": cmd.case_id}, under_lease(cmd)
+        return accept(cmd, NAME, given, *head, *held, emits=[event], cursor={"after": "#"})
     body = {"caseId": cmd.case_id, "status": CLOSED, "redacted": True}
     return case_plan(
-        cmd, *head, *beside, emits=event, returns={**body, "version": cmd.next_version}
+        cmd, *head, *cleaned, emits=event, returns={**body, "version": cmd.next_version}
     )
 
 
-def _tombstone(cmd: RedactCase) -> Write:
-    return update(
+def _head(cmd: RedactCase, case: Image) -> list[Write]:
+    """META and the reference's sentinel; a redacted case, which is refused, has no reference.
+
+    The trail was read after META, so it is whole if the case had its present version then:
+    a closed case takes no more text.
+    """
+    tombstone = update(
         cmd.key,
         "A closed case is redacted once, and not under a legal hold.",
-        [*takes(cmd), Rule(Refusal.LEGAL_HOLD, Attr("legalHold").not_exists())],
+        [
+            *takes(cmd),
+            Rule(Refusal.LEGAL_HOLD, Attr("legalHold").not_exists()),
+            Rule(Refusal.STALE_READ, Attr("version").eq(case["version"])),
+        ],
         set={"redacted": True, "redactedAt": cmd.at, "updatedAt": cmd.at},
         add={"version": 1},
         remove=(*PERSONAL["META"], *LISTED),
+    )
+    return (
+        [tombstone, _anonymous(cmd, case["externalRef"])] if "externalRef" in case else [tombstone]
     )
 
 
@@ -132,26 +151,37 @@ def _anonymous(cmd: RedactCase, reference: str) -> Write:
 
 
 def related(images: Iterable[Image], tenant: str) -> list[Key]:
-    """The command records and outbox entries that may repeat what a case's events say."""
+    """The command records and outbox entries that may repeat what a case's items say."""
     found: dict[Key, None] = {}
-    for event in images:
-        if event["SK"].startswith("EVENT#"):
-            owner = Key(event["PK"], event["owner"])
-            found[keys.command(tenant, event["commandId"])] = None
-            found[keys.outbox(owner, event["version"], event["at"][:10])] = None
+    for image in images:
+        kind = image["SK"].partition("#")[0]
+        if kind in {"EVENT", "MENTION"}:
+            found[keys.command(tenant, image["commandId"])] = None
+        if kind == "EVENT":
+            owner = Key(image["PK"], image["owner"])
+            found[keys.outbox(owner, image["version"], image["at"][:10])] = None
     return list(found)
 
 
 def redacted(image: Image) -> Write | None:
     """The write that takes the personal text out of one item beside META, if it holds any."""
     key, kind = Key(image["PK"], image["SK"]), image["SK"].partition("#")[0]
-    if kind == "EVENT":
-        data = _without(image["data"], PERSONAL.get(image["type"], ()))
-        return _cleaned(key, {"data": data}) if data != image["data"] else None
     if kind == "COMMAND":
         return _redacted_record(key, image.get("response"))
-    gone = tuple(name for name in PERSONAL.get(kind, ()) if name in image)
-    return _cleaned(key, {"redacted": True}, gone) if gone and kind != "META" else None
+    kept = masked(image)
+    if kept == image or kind == "META":
+        return None
+    if kind == "EVENT":
+        return _cleaned(key, {"data": kept["data"]})
+    return _cleaned(key, {"redacted": True}, tuple(image.keys() - kept.keys()))
+
+
+def masked(image: Image) -> Image:
+    """An item of a case as redaction leaves it, whether or not it has come to that item yet."""
+    if image["SK"].startswith("EVENT#"):
+        return {**image, "data": _without(image["data"], PERSONAL.get(image["type"], ()))}
+    kept = _without(image, PERSONAL.get(image["SK"].partition("#")[0], ()))
+    return kept if kept == image else {**kept, "redacted": True}
 
 
 def _redacted_record(key: Key, response: Image | None) -> Write | None:

@@ -52,15 +52,16 @@ def case_plan(
     location: str | None = None,
 ) -> Plan:
     """A command's plan, which also requires the lease that the command was made under."""
-    lock, under = keys.lease(cmd.tenant, cmd.case_id), cmd.fencing_number
-    lease = (
-        [leases.guarded_by(lock, owner=cmd.caller, number=under, now_ms=cmd.at_ms)]
-        if under is not None
-        else []
-    )
-    return plan(
-        cmd, *writes, *lease, emits=emits, returns=returns, status=status, location=location
-    )
+    held = under_lease(cmd)
+    return plan(cmd, *writes, *held, emits=emits, returns=returns, status=status, location=location)
+
+
+def under_lease(cmd: CaseCommand) -> list[Write]:
+    """The check of the lease that the command was made under, if it was made under one."""
+    if cmd.fencing_number is None:
+        return []
+    lock = keys.lease(cmd.tenant, cmd.case_id)
+    return [leases.guarded_by(lock, owner=cmd.caller, number=cmd.fencing_number, now_ms=cmd.at_ms)]
 
 
 def changed(

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from boto3.dynamodb.conditions import Attr
 
 from holdfast.domain.transitions import Image
-from holdfast.patterns import keys
+from holdfast.patterns import guards, keys
 from holdfast.patterns.commands import Command, plan
 from holdfast.patterns.outbox import Event
-from holdfast.writes.plan import Key, Plan, Write, create, require, update
+from holdfast.writes.plan import Key, Plan, Write, create, update
 from holdfast.writes.refusals import Refusal
 from holdfast.writes.rules import Rule
 
@@ -118,7 +118,7 @@ def _moved(
     note: str | None,
 ) -> Plan:
     if wallet is None:
-        there = require(cmd.key, "Money moves only in a wallet that exists.", rules)
+        there = guards.absent(cmd.key, "Money moves only in a wallet that exists.")
         return plan(cmd, there, returns={"walletId": cmd.wallet_id})
     balance, version = wallet["balance"] + amount, wallet["version"] + 1
     entry = {"cause": cause, **({"note": note} if note else {})}

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, UnsetType
 
+from holdfast.domain.redaction import masked
 from holdfast.domain.transitions import listing
 from holdfast.edge import lists, views
 from holdfast.edge.fields import Id, Region
@@ -105,8 +106,11 @@ def _of_case(name: str, says: str, prefix: str, kind: type[views.View], order: O
     def read(question: Question) -> Response:
         key = keys.case(question.caller.tenant, question.ids["case_id"])
         images = list(question.table.partition(key.pk, prefix))
-        if not images and question.table.get(key) is None:
+        case = question.table.get(key)
+        if case is None:
             raise absent()
+        if case.get("redacted"):
+            images = [dict(masked(image)) for image in images]
         scope = ("case", question.ids["case_id"], prefix)
         found, cursor = lists.sorted_page(question, images, order, scope)
         return lists.page(question, (views.shown(kind, image) for image in found), cursor)

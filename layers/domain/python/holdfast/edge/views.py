@@ -96,7 +96,7 @@ class Investigator(View, kw_only=True):
 class Enforcement(View, kw_only=True):
     enforcement_id: str
     case_id: str
-    kind: str
+    kind: Maybe = UNSET
     status: str
     outcome: Maybe = UNSET
     version: int

@@ -27,6 +27,15 @@ def leave(guard: Key, counted: str, because: str) -> Write:
     return update(guard, because, [some], add={counted: -1}, missing=Refusal.STALE_READ)
 
 
+def absent(key: Key, because: str) -> Write:
+    """The plan of a command whose item was read as absent; it never lands.
+
+    NOT_FOUND while the item is absent, STALE_READ once it is there, so that a command which
+    was planned on nothing is planned anew and is never answered as if it had been done.
+    """
+    return require(key, because, [Rule(Refusal.STALE_READ, Attr("PK").not_exists())])
+
+
 def require_none(guard: Key, counted: str, because: str) -> Write:
     """The plan stands only while nobody is counted; an absent guard counts nobody."""
     none = Attr(counted).not_exists() | Attr(counted).eq(0)

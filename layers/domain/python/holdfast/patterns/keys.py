@@ -76,6 +76,11 @@ def enforcement_guard(case_key: Key) -> Key:
     return Key(case_key.pk, "ACTIVE_ENFORCEMENT_GUARD")
 
 
+def mention(case_key: Key, command_id: str) -> Key:
+    """A command whose stored answer repeats a case's text, though no event leads to it."""
+    return Key(case_key.pk, f"MENTION#{part(command_id)}")
+
+
 def lease(tenant: str, case_id: str) -> Key:
     return Key(f"WORK#{part(tenant)}#{part(case_id)}", "PROCESSING_LOCK")
 

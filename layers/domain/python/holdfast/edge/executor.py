@@ -94,6 +94,8 @@ class Executor:
         refused = result.outcome if isinstance(result.outcome, Refused) else None
         name = "replayed" if result.replayed else "refused" if refused else "committed"
         self.telemetry.count(_METRICS[name])
+        if refused and refused.refusal is Refusal.LEASE_LOST:
+            self.telemetry.count("lease.lost.count")
         self._tell(
             errand,
             name,

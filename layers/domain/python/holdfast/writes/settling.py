@@ -7,7 +7,7 @@ Source of the codes: Amazon DynamoDB API reference, TransactWriteItems, PutItem 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum, auto
 from typing import Any
 
@@ -15,6 +15,7 @@ from botocore import exceptions as sdk
 from botocore.parsers import ResponseParserError
 
 from holdfast.writes.codec import decode_item
+from holdfast.writes.outcomes import Effort
 
 
 class Sign(Enum):
@@ -87,6 +88,17 @@ def classify(error: Exception) -> Attempt:
         raise error
     failed = ((0, _image(error.response)),) if sign is Sign.REFUSED else ()
     return Attempt(sign, failed)
+
+
+def counted(effort: Effort, sign: Sign) -> Effort:
+    """The effort with one attempt more."""
+    return replace(
+        effort,
+        attempts=effort.attempts + 1,
+        conflicts=effort.conflicts + (sign is Sign.CONFLICT),
+        throttles=effort.throttles + (sign is Sign.THROTTLE),
+        doubts=effort.doubts + (sign is Sign.DOUBT),
+    )
 
 
 def _cancelled(error: sdk.ClientError) -> Attempt:

@@ -28,6 +28,7 @@ from holdfast.writes.outcomes import (
     Refused,
     Throttled,
     TokenMismatch,
+    Unsettled,
 )
 from holdfast.writes.plan import Key, Plan, Write
 from holdfast.writes.recent import Recent
@@ -87,7 +88,7 @@ class Table:
         saw of the item lately.
         """
         if stale is not None and stale.write.key == key:
-            image = stale.old
+            image = stale.old or self.get(key)
         elif guess and (image := self.recent.get(key)) is not None:
             return image
         else:
@@ -162,7 +163,7 @@ class Table:
         effort, series = Effort(), 0
         while True:
             attempt = self._send(plan, series)
-            effort = _count(effort, attempt.sign)
+            effort = settling.counted(effort, attempt.sign)
             final = self._final(plan, attempt, effort)
             if final is not None:
                 return final
@@ -182,19 +183,30 @@ class Table:
         """Read, plan and commit, again from the read while what was read had moved.
 
         Only for true read-compute-write: the plan repeats as rules, under the refusal
-        STALE_READ, whatever of the read its decisions rest on. `read` is given that refusal
-        (None at first), whose old image may save it a request. Raises Contended when the
-        refusal outlasts the deadline, and whatever `commit` raises.
+        STALE_READ, whatever of the read its decisions rest on. `read` is given that refusal,
+        None at first. The first one is planned on anew at once, from its old image; later
+        ones show that others want the item too, and are waited out, after which the image
+        is out of date and is not given. Raises Contended when the refusal outlasts the
+        deadline, Throttled when the read fails until then, and whatever `commit` raises.
         """
         until, tries, stale = commit_deadline(self.clock(), deadline), 0, None
         while True:
-            outcome = self.commit(planner(read(stale)), deadline=until)
-            if not (isinstance(outcome, Refused) and outcome.refusal is Refusal.STALE_READ):
-                return outcome
-            tries, stale = tries + 1, outcome
+            tries += 1
+            try:
+                found = read(stale)
+            except Throttled as error:  # a snapshot conflicts with each writer of its items
+                unsettled: Unsettled = error
+            else:
+                outcome = self.commit(planner(found), deadline=until)
+                if not (isinstance(outcome, Refused) and outcome.refusal is Refusal.STALE_READ):
+                    return outcome
+                if tries == 1:
+                    stale = outcome
+                    continue
+                stale, unsettled = replace(outcome, old=None), Contended(outcome.effort)
             wait = backoff_seconds(tries, self.random())
             if self.clock() + wait >= until:
-                raise Contended(outcome.effort)
+                raise unsettled
             self.sleep(wait)
 
     def _send(self, plan: Plan, series: int) -> Attempt:
@@ -287,13 +299,3 @@ def _next_token(plan: Plan, sign: Sign, effort: Effort) -> int:
     """
     cancelled = sign in {Sign.CONFLICT, Sign.THROTTLE}
     return int(cancelled and (effort.doubts == 0 or plan.fence is not None))
-
-
-def _count(effort: Effort, sign: Sign) -> Effort:
-    return replace(
-        effort,
-        attempts=effort.attempts + 1,
-        conflicts=effort.conflicts + (sign is Sign.CONFLICT),
-        throttles=effort.throttles + (sign is Sign.THROTTLE),
-        doubts=effort.doubts + (sign is Sign.DOUBT),
-    )

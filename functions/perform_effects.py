@@ -1,0 +1,10 @@
+"""Queue -> ledger -> provider -> ledger: what the world outside is told of events."""
+
+from holdfast.edge.effects_app import (
+    effects_from_environment,
+    effects_handler,
+    queue_from_environment,
+)
+from holdfast.edge.telemetry import Telemetry
+
+handler = effects_handler(effects_from_environment(Telemetry()), queue_from_environment())

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
 from typing import Any
 
 from holdfast.patterns import keys, projections
@@ -13,13 +12,15 @@ from holdfast.writes.plan import Key
 from holdfast.writes.reads import batch
 from holdfast.writes.table import Table
 
-QUIET = timedelta(minutes=5)
-"""A lane behind the newest by more than this has had no events, for none waits so long."""
-
 
 @dataclass(frozen=True)
 class Counted:
-    """Counts by key, and the time up to which events are counted; None before the first."""
+    """Counts by key, and the time up to which events are counted; None before the first.
+
+    That time is the newest counted event's, or the oldest's of those that are known not to be
+    counted. Streams keep the order of an aggregate alone: an event that is older than `as_of`
+    may be on its way for as long as `projection.lag.seconds` says.
+    """
 
     counts: Mapping[str, int]
     as_of: str | None
@@ -38,20 +39,11 @@ def read(table: Table, tenant: str, projection: Projection) -> Counted:
         for number, key in enumerate(wanted)
     ]
     generation = max(lane.live for lane in lanes)
-    counted_to = _counted_to([lane.counted_to for lane in lanes if lane.counted_to])
+    counted_to = max(lane.counted_to for lane in lanes)
     stuck = _stuck(table, lanes[0], generation)
     items = table.partition(keys.projection(tenant, projection.name, generation), "")
     as_of = min([*stuck, counted_to]) if counted_to else None
     return Counted(projections.totals(items), as_of)
-
-
-def _counted_to(lanes: Iterable[str]) -> str | None:
-    """The least advanced of the lanes that have moved lately."""
-    times = sorted(lanes)
-    if not times:
-        return None
-    newest = datetime.fromisoformat(times[-1])
-    return next(time for time in times if newest - datetime.fromisoformat(time) <= QUIET)
 
 
 def _stuck(table: Table, lane: Lane, generation: int) -> list[str]:

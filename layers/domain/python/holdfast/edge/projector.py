@@ -75,7 +75,8 @@ class Projector:
         while True:
             look = self._look(lane, list(owned))
             advances, failures = self._advances(look, owned)
-            plans = projections.plans(look.lane, advances, self.counted_by)
+            nonce = str(self.table.random())
+            plans = projections.plans(look.lane, advances, self.counted_by, nonce)
             if not any(isinstance(self.table.commit(p, deadline=until), Refused) for p in plans):
                 return failures
             tries += 1

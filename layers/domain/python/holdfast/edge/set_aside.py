@@ -42,7 +42,7 @@ class SetAside:
         item = {"version": _version(arrival), "at": _at(arrival), "cause": cause}
         because = "The first event of an aggregate that cannot be counted is remembered."
         try:
-            self._commit(create(_marker(arrival.owner), item, because), arrival)
+            self._commit(create(_marker(arrival.owner), item, because))
             self.send(json.dumps({"cause": cause, "record": arrival.record}, default=str))
         except (Unsettled, NotSent) as error:
             self.telemetry.failed(error)
@@ -53,10 +53,10 @@ class SetAside:
         """The record is counted now; another that is stuck stays marked."""
         this = Rule(Refusal.STALE_READ, Attr("version").eq(_version(arrival)))
         because = "What is counted now is stuck no more."
-        self._commit(delete(_marker(arrival.owner), because, [this]), arrival)
+        self._commit(delete(_marker(arrival.owner), because, [this]))
 
-    def _commit(self, write: Write, arrival: Arrival) -> None:
-        self.table.commit(Plan(f"{write.because} {arrival.number}", (write,)))
+    def _commit(self, write: Write) -> None:
+        self.table.commit(Plan(f"{write.because} {self.table.random()}", (write,)))
 
 
 def _marker(owner: Key) -> Key:

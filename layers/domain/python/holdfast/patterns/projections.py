@@ -152,28 +152,31 @@ def missing_before(before: Mark, facts: Sequence[Fact]) -> range:
     return range(absent[0], absent[-1] + 1) if absent else range(0)
 
 
-def plans(lane: Lane, advances: Sequence[Advance], projections: Sequence[Projection]) -> list[Plan]:
+def plans(
+    lane: Lane, advances: Sequence[Advance], projections: Sequence[Projection], nonce: str
+) -> list[Plan]:
     """Move marks and counters of one lane, in as few plans as hold them.
 
-    The generations of one owner stay together, so that at no moment one is ahead.
+    The generations of one owner stay together, so that at no moment one is ahead. `nonce`
+    differs between readings: marks, and no token, tell what was counted before.
     """
     if not advances:
         return []
     sums = _deltas(lane, advances, [each for each in projections if each.book is lane.book])
     owners = sorted({one.owner for one in advances})
     if 1 + len(advances) + len(sums) <= WRITES_MAX or len(owners) == 1:
-        return [_counted(lane, advances, sums)]
+        return [_counted(lane, advances, sums, nonce)]
     first = owners[: len(owners) // 2]
     halves = ([one for one in advances if (one.owner in first) is low] for low in (True, False))
-    return [plan for half in halves for plan in plans(lane, half, projections)]
+    return [plan for half in halves for plan in plans(lane, half, projections, nonce)]
 
 
-def _counted(lane: Lane, advances: Sequence[Advance], sums: Mapping[Key, int]) -> Plan:
+def _counted(lane: Lane, advances: Sequence[Advance], sums: Mapping[Key, int], nonce: str) -> Plan:
     marks = [_moved(lane, one) for one in advances]
     because = "A counter moves by what the states of its aggregates do."
     counters = [accumulate(key, because, {"count": more}) for key, more in sorted(sums.items())]
     live = [one.at for one in advances if one.generation == lane.live]
-    intent = f"count {lane.book.name} of {lane.tenant} in lane {lane.number}"
+    intent = f"count {lane.book.name} of {lane.tenant} in lane {lane.number}, {nonce}"
     return Plan(intent, (_as_read(lane, max(live, default="")), *marks, *counters))
 
 

@@ -5,7 +5,7 @@ STAGE ?= local
 OUT ?= .local/synth/$(STAGE)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup up down token demo test check synth lock
+.PHONY: help setup up down token demo test check synth plan lock
 
 help:  ## list the verbs
 	@sed -n 's/^\([a-z]*\):.*  ## /  make \1\t/p' Makefile | expand -t 16
@@ -33,6 +33,9 @@ check: setup  ## format, lint, types, unit tests and synth, in under a minute
 
 synth: setup  ## write a stage's templates: STAGE=local|dev|prod OUT=folder
 	@$(PY) -m tools.synth "$(STAGE)" "$(OUT)"
+
+plan: setup  ## print a command's writes, rules and capacity units: COMMAND=CreateCase
+	@$(PY) -m tools.plan $(COMMAND)
 
 lock: setup  ## resolve the requirement files again
 	@$(PY) -m tools.lock

@@ -245,6 +245,8 @@ def test_attempt_two_can_be_fenced_as_well(table: Table) -> None:
     first = fenced(table, cmd)
     second = fenced(table, replace(cmd, attempt=2))
     assert record(table, cmd)["attempt"] == 2
+    for late in (first, second):
+        assert isinstance(table.commit(late), Duplicate)
     assert send(table, cmd).response.status == 201
     assert record(table, cmd)["attempt"] == 3
     for late in (first, second):

@@ -91,6 +91,13 @@ def test_an_item_of_strings_is_measured_exactly(client: Any, shared: str, more: 
     assert write_units(client, shared, item) == 2 + more
 
 
+def test_lists_and_maps_are_measured_with_their_overhead() -> None:
+    """Source: developer guide, "DynamoDB item sizes and formats"."""
+    assert size_bytes({"m": {"key": "text"}}) == len("m") + 3 + 1 + len("keytext")
+    assert size_bytes({"l": ["text", None]}) == len("l") + 3 + 1 + len("text") + 1 + 1
+    assert size_bytes({"s": {"a", "bc"}, "b": b"abc", "n": 1}) == 1 + 3 + 1 + 3 + 1 + 21
+
+
 def test_the_largest_item_that_a_plan_takes_is_taken_by_dynamodb(client: Any, shared: str) -> None:
     key = Key("LARGE", "ITEM")
     room = ITEM_BYTES_MAX - size_bytes({**key.attributes, "x": ""})

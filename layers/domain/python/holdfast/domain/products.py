@@ -73,7 +73,12 @@ def register_product(cmd: RegisterProduct) -> Plan:
             "ProductRegistered",
             key,
             1,
-            {"sku": cmd.sku, "unitPrice": cmd.unit_price, "currency": cmd.currency},
+            {
+                "sku": cmd.sku,
+                "unitPrice": cmd.unit_price,
+                "currency": cmd.currency,
+                "stock": cmd.stock,
+            },
         ),
         returns={**product, "stock": cmd.stock},
         status=201,

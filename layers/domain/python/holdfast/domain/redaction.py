@@ -80,8 +80,10 @@ def redact_case(cmd: RedactCase, trail: Trail) -> Plan:
     if trail.case is None:
         nothing = guards.absent(cmd.key, "Only a case that exists is redacted.")
         return case_plan(cmd, nothing, returns={"caseId": cmd.case_id})
-    head, beside = _head(cmd, trail.case), list(map(redacted, trail.images or ()))
-    cleaned = [write for write in beside if write is not None]
+    head = _head(cmd, trail.case)
+    # At another version nothing lands, and an event that exists would be written twice over.
+    beside = trail.images if trail.case["version"] == cmd.expected_version else ()
+    cleaned = [write for image in beside or () if (write := redacted(image))]
     event = Event("CaseRedacted", cmd.key, cmd.next_version, {"redacted": True})
     if trail.images is None or len(cleaned) > BESIDE_MAX:
         given, held = {"caseId": cmd.case_id}, under_lease(cmd)

@@ -74,10 +74,14 @@ def test_a_filtered_page_may_be_empty_and_still_have_a_cursor(api: Api) -> None:
     assert len(walk(api, filtered)) == 10
 
 
-def test_a_list_needs_a_filter_and_says_which(api: Api) -> None:
-    answer = api.get("/cases")
-    assert (answer.status, answer.code) == (422, "validation-failed")
-    assert "officerId" in answer.body["errors"][0]["message"]
+def test_without_a_filter_all_cases_are_listed_by_status(api: Api) -> None:
+    api.submitted()
+    api.case("REG-2")
+    listed = walk(api, "/cases?limit=1")
+    assert [case["status"] for case in listed] == ["OPEN", "UNDER_REVIEW"]
+    assert [case["caseId"] for case in api.get("/cases").body["items"]] == [
+        case["caseId"] for case in listed
+    ]
 
 
 @pytest.mark.parametrize("limit", ["0", "101", "x", "1.0", "-1", "9" * 400])
@@ -97,13 +101,15 @@ def test_a_broken_or_foreign_cursor_is_refused(api: Api) -> None:
     for number in range(3):
         api.case(f"REG-{number}")
     cursor = api.get("/cases?status=OPEN&limit=1").body["nextCursor"]
-    forged = cursors.seal("2026#", "acme", "cases", "status=OPEN")
+    forged = cursors.seal("0|2026#", "acme", "cases", "status=OPEN")
+    misplaced = cursors.seal("7|2026#c", "acme", "cases", "status=OPEN")
     for path, actor in (
         (f"/cases?status=CLOSED&cursor={cursor}", OFFICER),
         (f"/cases?status=OPEN&region=EU-WEST&cursor={cursor}", OFFICER),
         (f"/cases?status=OPEN&cursor={cursor[:-2]}", OFFICER),
         (f"/cases?status=OPEN&cursor={cursor}", STRANGER),
         (f"/cases?status=OPEN&cursor={forged}", OFFICER),
+        (f"/cases?status=OPEN&cursor={misplaced}", OFFICER),
         ("/cases?status=OPEN&cursor=%25%00", OFFICER),
         ("/cases?status=OPEN&cursor=", OFFICER),
     ):

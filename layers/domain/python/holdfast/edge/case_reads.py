@@ -8,10 +8,11 @@ from typing import Annotated, Any, Literal
 from msgspec import UNSET, Meta, UnsetType
 
 from holdfast.domain.redaction import masked
+from holdfast.domain.states import STATES
 from holdfast.domain.transitions import listing
 from holdfast.edge import lists, views
 from holdfast.edge.fields import Id, Region
-from holdfast.edge.problems import INVALID_CURSOR, Rejected, invalid
+from holdfast.edge.problems import INVALID_CURSOR, Rejected
 from holdfast.edge.reading import Paged, Question, Read, absent, resource
 from holdfast.patterns import keys
 from holdfast.patterns.commands import Response
@@ -67,26 +68,28 @@ def together(table: Table, wanted: tuple[Key, ...]) -> list[dict[str, Any] | Non
 
 
 def list_cases(question: Question) -> Response:
-    """Cases by status, region or officer, oldest first; an eventually consistent list."""
+    """Cases by status, region or officer, oldest first; all of them by status, one after another.
+
+    The list is eventually consistent. Redacted cases are in none.
+    """
     tenant, query = question.caller.tenant, question.query
     given = {
         name: getattr(query, field)
         for name, field, _, _ in LISTS
         if getattr(query, field) is not UNSET
     }
-    if not given:
-        raise invalid(("", "one of status, region and officerId is needed"))
-    name, _, index, attribute = next(row for row in LISTS if row[0] in given)
-    images, cursor = lists.indexed(
-        question,
+    name, _, index, attribute = next((row for row in LISTS if row[0] in given), LISTS[1])
+    values = [given[name]] if name in given else STATES
+    found, cursor = lists.Listing(
         index=index,
-        partition=(attribute, listing(tenant, given[name])),
+        attribute=attribute,
+        partitions=[listing(tenant, value) for value in values],
         sort="listedAt",
         filters={other: value for other, value in given.items() if other != name},
         scope=("cases", *(f"{name}={value}" for name, value in given.items())),
         key_of=lambda position: _case_key(tenant, position),
-    )
-    return lists.page(question, (views.shown(views.CaseSummary, i) for i in images), cursor)
+    ).page(question)
+    return lists.page(question, (views.shown(views.CaseSummary, i) for i in found), cursor)
 
 
 def _case_key(tenant: str, listed_at: str) -> dict[str, str]:

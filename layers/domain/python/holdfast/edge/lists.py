@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 from msgspec import UNSET
 
 from holdfast.edge import cursors, views
+from holdfast.edge.problems import INVALID_CURSOR, Rejected
 from holdfast.edge.reading import Question
 from holdfast.patterns.commands import Response
 
@@ -23,52 +25,62 @@ def page(question: Question, items: Iterable[views.View], cursor: str | None) ->
     return Response(200, {}, msgspec.json.encode(shown).decode())
 
 
-def indexed(
-    question: Question,
-    *,
-    index: str,
-    partition: tuple[str, str],
-    sort: str,
-    filters: Mapping[str, str],
-    scope: tuple[str, ...],
-    key_of: Callable[[str], dict[str, str]],
-) -> tuple[Images, str | None]:
-    """A page of an index partition in the order of `sort`, and the cursor of the next one.
+@dataclass(frozen=True)
+class Listing:
+    """Partitions of an index, one after the other, each in the order of its sort attribute.
 
-    A cursor holds the last item's `sort` value; `key_of` makes its primary key from that.
+    `key_of` makes an item's primary key from its sort value, so that a cursor needs no more
+    than that; `scope` is what else a cursor is bound to.
     """
-    read = _reader(question, index, partition, sort, filters, key_of)
-    found: Images = []
-    position = _position(question, scope)
-    for _ in range(QUERIES_PER_PAGE_MAX):
-        items, position = read(position, question.query.limit - len(found))
-        found += items
-        if position is None or len(found) == question.query.limit:
-            break
-    return found, _next(question, scope, position)
 
+    index: str
+    attribute: str
+    partitions: Sequence[str]
+    sort: str
+    filters: Mapping[str, str]
+    scope: tuple[str, ...]
+    key_of: Callable[[str], dict[str, str]]
 
-def _reader(
-    question: Question,
-    index: str,
-    partition: tuple[str, str],
-    sort: str,
-    filters: Mapping[str, str],
-    key_of: Callable[[str], dict[str, str]],
-) -> Callable[[str | None, int], tuple[Images, str | None]]:
-    """From a position and a limit: one query's items, and the position that it came to."""
+    def page(self, question: Question) -> tuple[Images, str | None]:
+        """The next items, as many as are asked for or fewer, and the cursor of the rest."""
+        found: Images = []
+        place, position = self._place(question)
+        for _ in range(QUERIES_PER_PAGE_MAX):
+            room = question.query.limit - len(found)
+            items, position = self._query(question, place, position, room)
+            found += items
+            place += position is None
+            if place == len(self.partitions) or len(found) == question.query.limit:
+                break
+        rest = f"{place}|{position or ''}" if place < len(self.partitions) else None
+        return found, _next(question, self.scope, rest)
 
-    def read(position: str | None, limit: int) -> tuple[Images, str | None]:
+    def _place(self, question: Question) -> tuple[int, str | None]:
+        sealed = _position(question, self.scope)
+        if sealed is None:
+            return 0, None
+        place, _, position = sealed.partition("|")
+        if place not in map(str, range(len(self.partitions))):
+            raise Rejected(INVALID_CURSOR, "Start again without a cursor.")
+        return int(place), position or None
+
+    def _query(
+        self, question: Question, place: int, position: str | None, limit: int
+    ) -> tuple[Images, str | None]:
+        partition = {self.attribute: self.partitions[place]}
+        start = {**self.key_of(position), self.sort: position, **partition} if position else {}
         items, last = question.table.query(
-            IndexName=index,
+            IndexName=self.index,
             KeyConditionExpression="#partition = :partition",
             Limit=limit,
-            **_filtered({"#partition": partition[0]}, {":partition": partition[1]}, filters),
-            **({} if position is None else _start({**key_of(position), sort: position}, partition)),
+            **_filtered(
+                {"#partition": self.attribute},
+                {":partition": self.partitions[place]},
+                self.filters,
+            ),
+            **({"ExclusiveStartKey": {n: {"S": v} for n, v in start.items()}} if start else {}),
         )
-        return items, last[sort]["S"] if last else None
-
-    return read
+        return items, last[self.sort]["S"] if last else None
 
 
 def sorted_page(
@@ -94,11 +106,6 @@ def _position(question: Question, scope: tuple[str, ...]) -> str | None:
 
 def _next(question: Question, scope: tuple[str, ...], position: str | None) -> str | None:
     return None if position is None else cursors.seal(position, question.caller.tenant, *scope)
-
-
-def _start(place: Mapping[str, str], partition: tuple[str, str]) -> dict[str, Any]:
-    key = {**place, partition[0]: partition[1]}
-    return {"ExclusiveStartKey": {name: {"S": value} for name, value in key.items()}}
 
 
 def _filtered(

@@ -7,6 +7,7 @@ from holdfast.edge.count_routes import COUNT_COMMANDS
 from holdfast.edge.member_routes import MEMBER_COMMANDS
 from holdfast.edge.money_routes import MONEY_COMMANDS
 from holdfast.edge.officer_routes import OFFICER_COMMANDS
+from holdfast.edge.ops_routes import OPS_COMMANDS
 from holdfast.edge.routes import Route
 from holdfast.edge.workflow_routes import WORKFLOW_COMMANDS
 
@@ -17,4 +18,5 @@ COMMANDS: tuple[Route, ...] = (
     *MONEY_COMMANDS,
     *WORKFLOW_COMMANDS,
     *COUNT_COMMANDS,
+    *OPS_COMMANDS,
 )

@@ -25,20 +25,27 @@ INDEX = "outbox-open"
 Image = dict[str, Any]
 
 
-def listed(table: Table, state: str) -> list[Image]:
-    """The oldest entries of one state, at most one page of 1 MB; eventually consistent."""
+def listed(table: Table, state: str, tenant: str | None = None) -> list[Image]:
+    """The oldest entries of one state, of one tenant or of all; eventually consistent.
+
+    At most one page of 1 MB, which is some two thousand entries.
+    """
+    values, only = {":state": state}, {}
+    if tenant is not None:
+        values, only = {**values, ":tenant": tenant}, {"FilterExpression": "tenant = :tenant"}
     items, _ = table.query(
         IndexName=INDEX,
         KeyConditionExpression="outboxState = :state",
-        ExpressionAttributeValues={":state": state},
+        ExpressionAttributeValues=values,
+        **only,
     )
     return items
 
 
-def pending(table: Table) -> list[Image]:
+def pending(table: Table, tenant: str | None = None) -> list[Image]:
     """Entries that wait to be announced, in all shards."""
     shards = (f"PENDING#{shard:02d}" for shard in range(OUTBOX_SHARDS))
-    return [item for shard in shards for item in listed(table, shard)]
+    return [item for shard in shards for item in listed(table, shard, tenant)]
 
 
 def age_seconds(items: Iterable[Image], now_ms: int) -> int:

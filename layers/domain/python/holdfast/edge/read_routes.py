@@ -12,6 +12,7 @@ from holdfast.edge.caller import ADMIN, SUPERVISOR
 from holdfast.edge.case_reads import CASE_READS, together
 from holdfast.edge.count_reads import COUNT_READS
 from holdfast.edge.money_reads import MONEY_READS
+from holdfast.edge.ops_routes import OPS_READS
 from holdfast.edge.reading import Paged, Question, Read, absent, resource
 from holdfast.patterns import keys
 from holdfast.patterns.commands import Response
@@ -75,6 +76,7 @@ READS: tuple[Read, ...] = (
     *CASE_READS,
     *MONEY_READS,
     *COUNT_READS,
+    *OPS_READS,
     Read("/officers/{officerId}", read_officer, views.Officer),
     Read("/commands/{commandId}", read_command, views.CommandRecord),
     Read("/commands/{commandId}/rows", list_rows, views.RowOutcome, Paged),

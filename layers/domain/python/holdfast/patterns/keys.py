@@ -149,6 +149,11 @@ def side_effect(provider: str, operation_id: str) -> Key:
     return Key(f"SIDE_EFFECT#{part(provider)}#{part(operation_id)}", "RESULT")
 
 
+def no_entry(event_id: str) -> Key:
+    """Where no outbox entry ever is: a command on an entry that was not found is refused there."""
+    return Key(f"OUTBOX#none#{part(event_id)}", "NONE")
+
+
 def outbox(owner: Key, version: int, day: str) -> Key:
     """`day` is `yyyy-mm-dd`; the shard is the aggregate's, so that its entries stay together."""
     name = aggregate(owner)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from boto3.dynamodb.conditions import Attr
+from boto3.dynamodb.conditions import Attr, ConditionBase
 
 from holdfast.patterns import keys
 from holdfast.writes.plan import Key, Write, create, update
@@ -120,7 +120,7 @@ def redrive(ledger: Key, seen: Mapping[str, Any], *, tenant: str) -> Write:
         [
             Rule(Refusal.NOT_FOUND, Attr("tenant").eq(tenant)),
             Rule(Refusal.EFFECT_NOT_FAILED, Attr("status").eq(FAILED_FINAL)),
-            Rule(Refusal.STALE_READ, Attr("attempts").eq(seen.get("attempts", 0))),
+            Rule(Refusal.STALE_READ, _redrives(seen)),
         ],
         set={"attempts": 0, **_status(tenant, FAILED_RETRYABLE)},
         add={"redrives": 1},
@@ -147,6 +147,12 @@ def retry_seconds(attempt: int) -> int:
     [2, 4, 8, 256]
     """
     return min(1 << attempt, RETRY_SECONDS_MAX)
+
+
+def _redrives(seen: Mapping[str, Any]) -> ConditionBase:
+    """Nobody has sent it again since it was read."""
+    counted = Attr("redrives")
+    return counted.eq(seen["redrives"]) if "redrives" in seen else counted.not_exists()
 
 
 def _status(tenant: str, status: str) -> dict[str, str]:

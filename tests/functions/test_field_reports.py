@@ -51,7 +51,7 @@ def test_a_logged_command_can_be_looked_up(api: Api) -> None:
         assert api.get(f"/commands/{line['commandId']}").status == 200
     assert [line["outcome"] for line in api.lines()] == ["committed", "refused"]
     assert api.lines()[1]["refusal"] == "ALREADY_EXISTS"
-    assert api.lines()[1]["conditionFailed"] == "A CASE_REF value has one owner in a tenant."
+    assert api.lines()[1]["conditionFailed"] == "A value of CASE_REF has one owner in a tenant."
 
 
 def test_header_names_come_in_any_case_and_in_either_place(api: Api) -> None:

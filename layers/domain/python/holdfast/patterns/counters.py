@@ -29,7 +29,7 @@ def add(
     shard = keys.shard_of(command_id, shards)
     return accumulate(
         keys.counter_shard(tenant, name, dimension, shard),
-        f"The {name} of a {dimension} is what its commands have added.",
+        f"Each dimension of {name} is what its commands have added.",
         {"count": amount},
     )
 

@@ -50,7 +50,7 @@ def claim(kind: Kind, tenant: str, value: str, owner_id: str) -> Write:
     return create(
         key,
         {"ownerId": owner_id, "original": value},
-        f"A {kind.name} value has one owner in a tenant.",
+        f"A value of {kind.name} has one owner in a tenant.",
     )
 
 
@@ -58,7 +58,7 @@ def release(kind: Kind, tenant: str, value: str, owner_id: str) -> Write:
     """Give `value` back, if it is still `owner_id`'s."""
     return delete(
         keys.sentinel(tenant, kind.name, kind.version, kind.normalise(value)),
-        f"Only its owner gives a {kind.name} value back.",
+        f"Only its owner gives a value of {kind.name} back.",
         [Rule(Refusal.STALE_READ, Attr("ownerId").eq(owner_id))],
         missing=Refusal.STALE_READ,
     )
@@ -76,7 +76,7 @@ def rename(kind: Kind, tenant: str, old: str, new: str, owner_id: str) -> list[W
     return [
         update(
             keys.sentinel(tenant, kind.name, kind.version, kind.normalise(new)),
-            f"Only its owner changes how a {kind.name} value is displayed.",
+            f"Only its owner changes how a value of {kind.name} is displayed.",
             [Rule(Refusal.STALE_READ, Attr("ownerId").eq(owner_id))],
             set={"original": new},
             missing=Refusal.STALE_READ,

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from holdfast.domain import cases, enforcement, members, officers, reviews
+from holdfast.domain import case_leases, cases, enforcement, members, officers, reviews
 from holdfast.domain.cases import AssignCase, CreateCase
 from holdfast.domain.officers import RegisterOfficer
 from holdfast.domain.reviews import ApproveCase, CloseCase, RejectCase, SubmitForReview
@@ -93,6 +93,8 @@ class Office:
     def read(self, cmd: Any) -> Item | None:
         if isinstance(cmd, members.RemoveInvestigator):
             return self.table.get(keys.investigator(cmd.key, cmd.user_id))
+        if isinstance(cmd, case_leases.AcquireLease):
+            return self.table.get(keys.lease(cmd.tenant, cmd.case_id))
         return self.table.get(cmd.key)
 
     def send(self, cmd: Command) -> Result:

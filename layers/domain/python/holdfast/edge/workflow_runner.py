@@ -95,7 +95,7 @@ class Runner:
 
     def _stuck(self, key: Key) -> Progress | None:
         progress = self._progress(key)
-        if progress is None:
+        if progress is None or progress.workflow not in self.known:
             return None
         idle = progress.now_ms - progress.progress_at_ms
         return progress if idle > STUCK_MILLISECONDS else None

@@ -33,7 +33,7 @@ KEPT_DAYS = 7
 FREE_RETRIES = 2
 RETRY_MILLISECONDS_MAX = 15 * 60 * 1000
 
-EVENTS, WORKFLOWS = "events", "workflows"
+EVENTS, WORKFLOWS, RECONCILIATIONS = "events", "workflows", "reconciliations"
 """The channels: facts, and entries that advance many-step commands."""
 
 
@@ -70,7 +70,9 @@ def announce(event: Event, *, command_id: str, tenant: str, actor: str, at: str)
     return [trail, _entry(event, fact)]
 
 
-def advance(event: Event, *, command_id: str, tenant: str, actor: str, at: str) -> Write:
+def advance(
+    event: Event, *, command_id: str, tenant: str, actor: str, at: str, channel: str = WORKFLOWS
+) -> Write:
     """An outbox entry that is no fact for others: it starts or resumes a many-step command."""
     fact = {
         "eventId": _event_id(command_id, event),
@@ -80,7 +82,7 @@ def advance(event: Event, *, command_id: str, tenant: str, actor: str, at: str) 
         "tenant": tenant,
         "version": event.version,
         "data": dict(event.data),
-        "channel": WORKFLOWS,
+        "channel": channel,
     }
     return _entry(event, fact)
 

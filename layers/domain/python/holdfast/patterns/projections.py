@@ -74,6 +74,8 @@ class Lane:
     known: bool = False
     """The generations stand in the item; before the first rebuild they do not."""
     counted_to: str = ""
+    top: int = 1
+    """The highest number that a generation ever had."""
 
     @property
     def key(self) -> Key:
@@ -110,6 +112,7 @@ def lane_from(tenant: str, book: Book, number: int, image: Mapping[str, Any] | N
         image.get("building"),
         "live" in image,
         image.get("countedTo", ""),
+        image.get("top", 1),
     )
 
 

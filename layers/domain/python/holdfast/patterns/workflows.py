@@ -132,6 +132,7 @@ def accept(
     emits: Sequence[Event] = (),
     cursor: Mapping[str, Any] | None = None,
     total: int | None = None,
+    channel: str = outbox.WORKFLOWS,
 ) -> Plan:
     """The plan that accepts a many-step command with its first changes; answered with 202.
 
@@ -154,7 +155,7 @@ def accept(
         cmd,
         IN_PROGRESS,
         _accepted(cmd, total),
-        [*([] if cmd.resumed else fresh), outbox.advance(go, **about)],
+        [*([] if cmd.resumed else fresh), outbox.advance(go, **about, channel=channel)],
         more={**({} if cmd.resumed else start), **_running(cmd)},
     )
 

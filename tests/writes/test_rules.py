@@ -89,6 +89,7 @@ def shared(client: Any) -> Iterator[str]:
     client.delete_table(TableName=name)
 
 
+MISSING = object()
 keys = (Key(f"RULE#{number}", "META") for number in itertools.count())
 
 
@@ -141,7 +142,7 @@ def undecided(leaf: c.ConditionBase, item: dict[str, Any]) -> bool:
     values = [lookup(operand, item) for operand in operands]
     match leaf:
         case c.BeginsWith():
-            return values[0] is not None and type(values[0]) is not type(values[1])
+            return values[0] is not MISSING and type(values[0]) is not type(values[1])
         case _ if isinstance(operands[0], c.Size):
             return unmeasured(operands[0].get_expression()["values"][0], item)
         case c.Equals() | c.NotEquals():
@@ -151,9 +152,9 @@ def undecided(leaf: c.ConditionBase, item: dict[str, Any]) -> bool:
 
 def unmeasured(path: c.AttributeBase, item: dict[str, Any]) -> bool:
     value = lookup(path, item)
-    if value is None:
-        return holds(path.exists(), item)
-    return isinstance(value, int | Decimal) or (isinstance(value, str) and not value.isascii())
+    if isinstance(value, str):
+        return not value.isascii()
+    return value is None or isinstance(value, int | Decimal)
 
 
 def is_path(operand: Any) -> bool:
@@ -161,12 +162,14 @@ def is_path(operand: Any) -> bool:
 
 
 def lookup(operand: Any, item: dict[str, Any]) -> Any:
-    """The operand's value; None for an absent attribute."""
+    """The operand's value; MISSING for an absent attribute."""
     if not is_path(operand):
         return operand
     head, _, tail = operand.name.partition(".")
-    found = item.get(head)
-    return found.get(tail) if tail and isinstance(found, dict) else None if tail else found
+    found = item.get(head, MISSING)
+    if tail:
+        return found.get(tail, MISSING) if isinstance(found, dict) else MISSING
+    return found
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from holdfast.writes.outcomes import (
     Committed,
     Contended,
     Duplicate,
+    Effort,
     Fenced,
     InDoubt,
     Refused,
@@ -423,7 +424,7 @@ def computed(seen: int) -> Plan:
 
 
 def test_a_plan_made_from_a_moved_read_is_made_again_from_a_new_one() -> None:
-    table, script, _ = scripted(STALE, STALE, OK)
+    table, script, clock = scripted(STALE, STALE, OK)
     reads, told = iter([1, 1, 2]), []
 
     def read(stale: Refused | None) -> int:
@@ -432,7 +433,33 @@ def test_a_plan_made_from_a_moved_read_is_made_again_from_a_new_one() -> None:
 
     assert table.commit_from(read, computed) == Committed(2)
     assert len(set(script.tokens)) == 2
-    assert told == [None, MOVED, MOVED]
+    assert told == [None, MOVED, None], "the image is given at once, and is too old after a wait"
+    assert len(clock.slept) == 1
+
+
+def test_a_throttled_read_is_read_again_within_the_deadline() -> None:
+    table, _, clock = scripted(OK)
+    reads = iter([Throttled(Effort()), Throttled(Effort()), 2])
+
+    def read(stale: Refused | None) -> int:
+        found = next(reads)
+        if isinstance(found, Throttled):
+            raise found
+        return found
+
+    assert table.commit_from(read, computed) == Committed(2)
+    assert len(clock.slept) == 2
+
+
+def test_a_read_that_stays_throttled_is_throttled() -> None:
+    table, script, clock = scripted(OK)
+
+    def read(stale: Refused | None) -> int:
+        raise Throttled(Effort())
+
+    with pytest.raises(Throttled):
+        table.commit_from(read, computed)
+    assert (script.requests, clock.now < 103.0) == ([], True)
 
 
 def test_a_read_that_keeps_moving_is_contention() -> None:

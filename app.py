@@ -3,16 +3,19 @@
 import aws_cdk as cdk
 
 from stacks.data import DataStack
+from stacks.observability import ObservabilityStack
 from stacks.service import ServiceStack
-from stacks.stage import stage_named
+from stacks.stage import reaching, stage_named
 
 
 def main() -> None:
     app = cdk.App()
-    stage = stage_named(app.node.try_get_context("stage"))
+    context = app.node.try_get_context
+    stage = reaching(stage_named(context("stage")), context("webhookUrl"), context("mailFrom"))
     data = DataStack(app, stage)
-    ServiceStack(app, stage, data)
-    if app.node.try_get_context("nag"):
+    service = ServiceStack(app, stage, data)
+    ObservabilityStack(app, stage, data, service)
+    if context("nag"):
         from cdk_nag import AwsSolutionsChecks
 
         cdk.Validations.of(app).add_plugins(AwsSolutionsChecks(app))

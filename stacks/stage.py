@@ -24,11 +24,19 @@ class StageConfig:
     firewall: bool = True
     api_logs: bool = True
     tracing: bool = True
+    math_alarms: bool = True
+    """Alarms on sums, on anomaly bands and on other alarms; the emulator refuses them."""
     fenced: bool = True
     """Roles limited by partition key and to writes in transactions; the emulator knows neither."""
     rate_per_second: int | None = 500
     custom_id: str | None = None
     """A fixed id of the REST API, so that the emulator's address never changes."""
+    event_bus: bool = False
+    """Facts go to an EventBridge bus, which keeps no order, instead of straight to their queue."""
+    webhook_url: str | None = None
+    """Where events are delivered: `-c webhookUrl=https://…`; None delivers nowhere."""
+    mail_from: str | None = None
+    """The verified address that mail comes from: `-c mailFrom=…`; None sends none."""
     layer_platform: str | None = "aarch64-manylinux2014"
     """Platform of compiled packages; None builds for this machine and its interpreter."""
 
@@ -56,9 +64,12 @@ LOCAL = replace(
     log_days=1,
     api_logs=False,
     tracing=False,
+    math_alarms=False,
     fenced=False,
     rate_per_second=None,
     custom_id="401dfa57",
+    webhook_url="http://127.0.0.1:5566",
+    mail_from="holdfast@example.org",
     layer_platform=None,
 )
 STAGES = {stage.name: stage for stage in (LOCAL, DEV, PROD)}
@@ -70,3 +81,12 @@ def stage_named(name: str | None) -> StageConfig:
     if chosen not in STAGES:
         raise ValueError(f"Unknown stage {chosen!r}: use -c stage={'|'.join(STAGES)}.")
     return STAGES[chosen]
+
+
+def reaching(stage: StageConfig, webhook_url: str | None, mail_from: str | None) -> StageConfig:
+    """The stage with the addresses that the context gives, where it gives any."""
+    return replace(
+        stage,
+        webhook_url=webhook_url or stage.webhook_url,
+        mail_from=mail_from or stage.mail_from,
+    )

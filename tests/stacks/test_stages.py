@@ -12,6 +12,7 @@ from tests.stacks.conftest import Resources
 
 NOT_LOCAL = {
     "AWS::ApiGateway::Account",
+    "AWS::CloudWatch::CompositeAlarm",
     "AWS::KMS::Key",
     "AWS::WAFv2::WebACL",
     "AWS::WAFv2::WebACLAssociation",
@@ -42,6 +43,7 @@ def test_local_gives_up_only_what_the_emulator_lacks() -> None:
         "log_days": 1,
         "api_logs": False,
         "tracing": False,
+        "math_alarms": False,
         "fenced": False,
         "rate_per_second": None,
         "custom_id": "401dfa57",

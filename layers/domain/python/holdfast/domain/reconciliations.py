@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from holdfast.domain.checks import CHECKS, PROJECTED
-from holdfast.domain.projections import BOOKS
-from holdfast.patterns.commands import Command
+from holdfast.domain.projections import BOOKS, named
+from holdfast.patterns import guards, keys
+from holdfast.patterns.commands import Command, plan
+from holdfast.patterns.frozen import command
 from holdfast.patterns.outbox import RECONCILIATIONS
 from holdfast.patterns.workflows import accept
 from holdfast.writes.plan import Plan
@@ -14,7 +14,7 @@ from holdfast.writes.plan import Plan
 NAME = "reconciliation"
 
 
-@dataclass(frozen=True, kw_only=True)
+@command
 class Reconcile(Command):
     """Check by `names`, all of them when none is given; `repair` what may be repaired."""
 
@@ -22,11 +22,11 @@ class Reconcile(Command):
     repair: bool = False
 
 
-@dataclass(frozen=True, kw_only=True)
+@command
 class RebuildProjection(Command):
-    """Build a book's projections again from the event log, and put them in place."""
+    """Build a projection, and those that share its marks, again from the event log."""
 
-    book: str
+    projection: str
 
 
 def reconcile(cmd: Reconcile) -> Plan:
@@ -39,5 +39,11 @@ def reconcile(cmd: Reconcile) -> Plan:
 
 def rebuild_projection(cmd: RebuildProjection) -> Plan:
     """A rebuild is a recount of one book that is put in place, whatever it finds."""
-    given = {"names": [PROJECTED], "repair": True, "books": [cmd.book], "rebuild": True}
+    found = named(cmd.projection)
+    if found is None:
+        lane = keys.lane(cmd.tenant, cmd.projection, 0)
+        missing = guards.absent(lane, "Only a projection of this service is rebuilt.")
+        return plan(cmd, missing, returns={})
+    books = [found.book.name]
+    given = {"names": [PROJECTED], "repair": True, "books": books, "rebuild": True}
     return accept(cmd, NAME, {**given, "startedAt": cmd.at}, channel=RECONCILIATIONS)

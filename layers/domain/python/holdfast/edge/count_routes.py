@@ -1,4 +1,4 @@
-"""Commands on counters."""
+"""Commands on counts: how they are spread, checked, repaired and built again."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from holdfast.domain import intake
+from holdfast.domain import intake, reconciliations
+from holdfast.domain.checks import CHECKS
 from holdfast.edge.caller import ADMIN
-from holdfast.edge.fields import Body
+from holdfast.edge.fields import BadField, Body, Flag, Nothing
 from holdfast.edge.routes import Route, one
 from holdfast.patterns.counters import SHARDS_MAX
 
@@ -19,14 +20,46 @@ class SpreadIntake(Body, kw_only=True):
     ]
 
 
+class Reconcile(Body, kw_only=True):
+    names: Annotated[
+        tuple[Annotated[str, Meta(max_length=64)], ...],
+        Meta(max_length=len(CHECKS), description=f"some of {', '.join(CHECKS)}"),
+    ] = ()
+    repair: Flag = False
+
+    def __post_init__(self) -> None:
+        if not set(self.names) <= set(CHECKS):
+            raise BadField("names", f"may name {', '.join(CHECKS)}")
+
+
+_ADMIN = frozenset({ADMIN})
+
 COUNT_COMMANDS = (
     Route(
         "PUT",
         "/counters/intake/shards",
-        frozenset({ADMIN}),
+        _ADMIN,
         SpreadIntake,
         intake.SpreadIntake,
         intake.spread_intake,
         reads=one(lambda cmd: cmd.key),
+    ),
+    Route(
+        "POST",
+        "/ops/reconciliations",
+        _ADMIN,
+        Reconcile,
+        reconciliations.Reconcile,
+        reconciliations.reconcile,
+        many_steps=True,
+    ),
+    Route(
+        "POST",
+        "/projections/{projection}/rebuilds",
+        _ADMIN,
+        Nothing,
+        reconciliations.RebuildProjection,
+        reconciliations.rebuild_projection,
+        many_steps=True,
     ),
 )

@@ -100,6 +100,18 @@ def test_a_change_changes_something(write: Write) -> None:
         Plan("idle", (write,))
 
 
+def test_a_change_leaves_the_key_alone_and_names_an_attribute_once() -> None:
+    rule = Rule(Refusal.NOT_FOUND, Attr("PK").exists())
+    for change in (
+        {"set": {"PK": "other"}},
+        {"remove": ("SK",)},
+        {"set": {"count": 1}, "add": {"count": 1}},
+        {"set": {"count": 1}, "remove": ("count",)},
+    ):
+        with pytest.raises(ValueError, match="changes its key, or a name twice"):
+            Plan("change", (update(KEY, "Why not.", [rule], **change),))
+
+
 def test_a_write_says_why() -> None:
     with pytest.raises(ValueError, match="does not say why"):
         Plan("mute", (create(KEY, {}, ""),))

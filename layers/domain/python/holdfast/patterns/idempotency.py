@@ -65,7 +65,7 @@ class CommandMemory(BasePersistenceLayer):
 
     def _may_go_on(self, found: Mapping[str, Any]) -> bool:
         """The attempt on record was fenced or given up, or runs no more by all appearances."""
-        if found["status"] == IN_PROGRESS:
+        if found["status"] == IN_PROGRESS and "workflow" in found:
             return self.command.at_ms - int(found["progressAt"]) > STUCK_MILLISECONDS
         return bool(found["status"] == FAILED_RETRYABLE)
 

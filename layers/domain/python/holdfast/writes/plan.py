@@ -235,6 +235,9 @@ def _check(write: Write) -> None:
         raise ValueError(f"the {write.verb} of {write.key} changes nothing")
     if any(isinstance(rule.condition, ConditionBase) is False for rule in write.rules):
         raise ValueError(f"a rule on {write.key} has no condition")
+    changed = [*write.set, *write.add, *write.remove]
+    if len(changed) > len({*changed} - {"PK", "SK"}):
+        raise ValueError(f"the {write.verb} of {write.key} changes its key, or a name twice")
     if _bytes(write) > ITEM_BYTES_MAX:
         raise ValueError(f"the item {write.key} is over {ITEM_BYTES_MAX} bytes")
     write.request  # noqa: B018 -- a value that DynamoDB cannot hold is found here, not at the commit

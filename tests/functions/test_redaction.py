@@ -154,3 +154,33 @@ def test_a_long_trail_is_redacted_step_by_step_and_hidden_from_the_first(api: Ap
     done = api.get(f"/commands/{command_id}", ADMIN).body
     assert (done["status"], done["result"]["items"]) == ("COMPLETED", done["done"])
     assert_dense(trail(api, case))
+
+
+ON_CASE: dict[str, tuple[Any, Any]] = {
+    "PATCH": ({"title": "T", "expectedVersion": 6}, OFFICER),
+    "PUT /external-ref": ({"externalRef": "R", "expectedVersion": 6}, SUPERVISOR),
+    "POST /assignments": ({"officerId": "o-1", "expectedVersion": 6}, SUPERVISOR),
+    "POST /transfers": ({"toOfficerId": "o-2", "expectedVersion": 6}, SUPERVISOR),
+    "POST /submissions": ({"reviewerId": "r-1", "expectedVersion": 6}, OFFICER),
+    "POST /approvals": ({"expectedVersion": 6}, REVIEWER),
+    "POST /rejections": ({"reason": "No", "expectedVersion": 6}, REVIEWER),
+    "POST /reopenings": ({"expectedVersion": 6}, OFFICER),
+    "POST /closures": ({"resolution": "Done", "expectedVersion": 6}, SUPERVISOR),
+    "POST /notes": ({"text": "Late"}, OFFICER),
+    "POST /investigators": ({"userId": "u-2"}, SUPERVISOR),
+    "DELETE /investigators/u-1": (None, SUPERVISOR),
+    "POST /tasks": ({"title": "Call"}, OFFICER),
+    "POST /enforcements": ({"kind": "FINE"}, OFFICER),
+    "PUT /legal-hold": ({"hold": True, "expectedVersion": 6}, SUPERVISOR),
+    "POST /leases": ({"seconds": 9}, OFFICER),
+}
+
+
+def test_a_redacted_case_refuses_every_command(api: Api) -> None:
+    case = f"/cases/{scenes.case(api, 'redacted')}"
+    for request, (body, actor) in ON_CASE.items():
+        method, _, path = request.partition(" ")
+        answer = api.call(method, f"{case}{path}", body, actor=actor)
+        assert (answer.status, answer.code) == (409, "invalid-state"), (request, answer.text)
+    shown = {"caseId", "status", "version", "redacted", "redactedAt"}
+    assert api.get(case).body.keys() == shown

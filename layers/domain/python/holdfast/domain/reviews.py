@@ -5,8 +5,6 @@ OPEN -> UNDER_REVIEW -> APPROVED or REJECTED -> CLOSED, and from REJECTED back t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from holdfast.domain import officers
 from holdfast.domain.enforcement import require_no_enforcement
 from holdfast.domain.states import APPROVED, CLOSED, OPEN, REJECTED, UNDER_REVIEW
@@ -21,33 +19,34 @@ from holdfast.domain.transitions import (
     with_status,
 )
 from holdfast.patterns import guards, keys, uniqueness
+from holdfast.patterns.frozen import command
 from holdfast.patterns.uniqueness import CASE_REFERENCE
 from holdfast.writes.plan import Plan
 from holdfast.writes.refusals import Refusal
 from holdfast.writes.rules import Rule
 
 
-@dataclass(frozen=True, kw_only=True)
+@command
 class SubmitForReview(VersionedCaseCommand):
     reviewer_id: str
 
 
-@dataclass(frozen=True, kw_only=True)
+@command
 class ApproveCase(VersionedCaseCommand):
     pass
 
 
-@dataclass(frozen=True, kw_only=True)
+@command
 class RejectCase(VersionedCaseCommand):
     reason: str
 
 
-@dataclass(frozen=True, kw_only=True)
+@command
 class ReopenCase(VersionedCaseCommand):
     pass
 
 
-@dataclass(frozen=True, kw_only=True)
+@command
 class CloseCase(VersionedCaseCommand):
     resolution: str
 
@@ -109,7 +108,7 @@ def close_case(cmd: CloseCase, case: Image | None) -> Plan:
     """A decided case is closed, and the load of the officer who had it goes down by one."""
     officer_id = (case or {}).get("officerId")
     freed = [officers.free_load(cmd.tenant, officer_id)] if officer_id else []
-    kept = case["externalRef"] if case else ""
+    kept = (case or {}).get("externalRef")
     return changed(
         cmd,
         "A case is closed once, after a decision, and by whom it concerns.",

@@ -26,6 +26,7 @@ demo: up  ## walk the main flows with real requests
 	@$(PY) -m tools.demo
 
 test: setup  ## run every test
+	@$(PYTHON) -m tools.setup extras
 	@$(PY) -m pytest tests
 
 check: setup  ## format, lint, types, unit tests and synth, in under a minute

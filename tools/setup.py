@@ -1,4 +1,6 @@
-"""Make both virtual environments and the CDK command line from their lock files.
+"""Make the virtual environments and the CDK command line from their lock files.
+
+`extras` adds the one of the tools that pin packages which we use too: SAM and the audit.
 
 It runs under the machine's own Python, so it imports nothing but the standard library. Each place
 keeps a stamp of what it was made from: when nothing changed, this is done in a moment.
@@ -14,11 +16,12 @@ import sys
 import venv
 from pathlib import Path
 
-from tools.paths import EMULATOR_PYTHON, LOCAL, PYTHON, ROOT
+from tools.paths import EMULATOR_PYTHON, EXTRAS_PYTHON, LOCAL, PYTHON, ROOT
 from tools.steps import step
 
 DEV_LOCK = ROOT / "requirements-dev.txt"
 EMULATOR_LOCK = ROOT / "tools" / "emulator-requirements.txt"
+EXTRAS_LOCK = ROOT / "tools" / "extras-requirements.txt"
 NODE_LOCK = ROOT / "package-lock.json"
 
 
@@ -36,6 +39,8 @@ def main() -> None:
             _environment(PYTHON, DEV_LOCK, "the project's environment, .venv")
             _environment(EMULATOR_PYTHON, EMULATOR_LOCK, "the emulator's environment")
             _node_modules()
+            if "extras" in sys.argv[1:]:
+                _environment(EXTRAS_PYTHON, EXTRAS_LOCK, "the environment of SAM and the audit")
     except (SetupFailed, subprocess.CalledProcessError) as error:
         sys.exit(f"Set-up failed: {error}")
 

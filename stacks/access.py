@@ -17,9 +17,11 @@ from stacks.stage import StageConfig
 
 COMMAND_RECORDS = ("IDEMPOTENCY#*",)
 AGGREGATES = ("CASE#*", "WORK#*", "OFFICER#*", "WALLET#*", "PRODUCT#*", "ORDER#*")
+IMPORTS = ("IMPORT#*",)
 COMMAND_KEYS = (
     *AGGREGATES,
     *COMMAND_RECORDS,
+    *IMPORTS,
     "UNIQUE#*",
     "OUTBOX#*",
     "COUNTER#*",
@@ -28,6 +30,7 @@ COMMAND_KEYS = (
 QUERY_KEYS = (
     *AGGREGATES,
     *COMMAND_RECORDS,
+    *IMPORTS,
     "OUTBOX#*",
     "COUNTER#*",
     "SIDE_EFFECT#*",
@@ -66,7 +69,11 @@ class TableAccess:
 
     def store_outcomes(self, role: iam.Role) -> None:
         """Put command records alone: refusals, and the fence of a commit that is in doubt."""
-        self._grant(role, "StoreOutcomes", STORE, COMMAND_RECORDS)
+        self.store(role, "StoreOutcomes", COMMAND_RECORDS)
+
+    def store(self, role: iam.Role, name: str, keys: Sequence[str]) -> None:
+        """Put single items outside transactions: what is made in a plan of its own."""
+        self._grant(role, name, STORE, keys)
 
     def _grant(
         self,

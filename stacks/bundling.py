@@ -22,7 +22,7 @@ RUNTIME = lambda_.Runtime.PYTHON_3_14
 RUNTIME_PYTHON = "3.14"
 HOST_PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"
 MOUNTED = "/opt/python"
-SDK_SERVICES = ("dynamodb", "sesv2", "sqs")
+SDK_SERVICES = ("dynamodb", "events", "secretsmanager", "sesv2", "sqs")
 """The SDK's service models that the functions use; the other 400 are 28 MB that it would walk."""
 
 

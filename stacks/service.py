@@ -5,6 +5,7 @@ from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
 from stacks.access import COMMAND_KEYS, QUERY_KEYS, TableAccess
+from stacks.announcing import Announcing
 from stacks.api import Api
 from stacks.data import INDEXES, DataStack
 from stacks.firewall import Firewall
@@ -37,6 +38,13 @@ class ServiceStack(Stack):
             commands=self._commands_api(),
             queries=self._queries_api(),
         )
+        announcing = Announcing(
+            self, stage, table=data.table, functions=self._functions, access=self._access
+        )
+        for file, function in announcing.functions.items():
+            self._output(f"Function{_camel(file)}", function.function_arn)
+        for name, queue in announcing.queues.items():
+            self._output(f"Queue{_camel(name)}", queue.queue_url)
         if stage.firewall:
             Firewall(self, stage, api.rest)
         self._output("ApiId", api.rest.rest_api_id)
@@ -68,3 +76,7 @@ class ServiceStack(Stack):
 
     def _output(self, name: str, value: str) -> None:
         CfnOutput(self, name, value=value)
+
+
+def _camel(name: str) -> str:
+    return "".join(part.capitalize() for part in name.replace("-", "_").split("_"))

@@ -47,6 +47,8 @@ def test_local_gives_up_only_what_the_emulator_lacks() -> None:
         "fenced": False,
         "rate_per_second": None,
         "custom_id": "401dfa57",
+        "webhook_url": "http://127.0.0.1:5566",
+        "mail_from": "holdfast@example.org",
         "layer_platform": None,
     }
 

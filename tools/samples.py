@@ -196,7 +196,11 @@ _MONEY = (
 )
 _MANY_STEPS = (
     _sample(
-        offboarding.OffboardOfficer, "root", _OFFICER, officer_id="o-1", to_officer_ids=("o-2",)
+        offboarding.OffboardOfficer,
+        "root",
+        offboarding.Leaver(_OFFICER, load=2),
+        officer_id="o-1",
+        to_officer_ids=("o-2",),
     ),
     _sample(
         imports.ImportCases,

@@ -1,38 +1,51 @@
 """Bulk import: many cases from one request, each of them once, whatever becomes of the others.
 
 Each row is a command of its own, whose id follows from the file's hash and the row's
-number, so that the same file sent twice makes nothing twice. The rows wait in chunk items
-(they hold personal text, and each goes when it has been read to its end); the import's
-record owns how far it has come.
+number, so that the same file sent twice makes nothing twice. The rows wait in chunk items,
+one for each step, which go in the transaction that takes them in, since they hold personal
+text; the import's record owns how far it has come.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
 from boto3.dynamodb.conditions import Attr
 
-from holdfast.domain.cases import CreateCase, create_case
+from holdfast.domain.cases import CreateCase
+from holdfast.domain.intake import INTAKE, take_in
+from holdfast.domain.transitions import Image
 from holdfast.patterns import keys
-from holdfast.patterns.commands import FAILED_RETRYABLE, Command, expiry
-from holdfast.patterns.workflows import Decision, Finish, Progress, Step, Workflow, accept
+from holdfast.patterns.commands import Command, expiry
+from holdfast.patterns.counters import SHARDS_DEFAULT
+from holdfast.patterns.workflows import (
+    RUNNING_HOURS,
+    Decision,
+    Finish,
+    Progress,
+    Step,
+    Workflow,
+    accept,
+)
 from holdfast.writes.outcomes import Refused
-from holdfast.writes.plan import Key, Plan, Write, create, delete, require
+from holdfast.writes.plan import WRITES_MAX, Key, Plan, Write, create, delete, require
 from holdfast.writes.refusals import Refusal
 from holdfast.writes.rules import Rule
 
 NAME = "import"
 ROWS_MAX = 10_000
-CHUNK_BYTES_MAX = 300 * 1024
 ROWS_PER_STEP = 12
 """Six writes a row (five of the case, one of a live counter) stay well below a plan's hundred."""
-CHUNK_HOURS = 24 * 14
+CHUNKS_PER_PLAN = WRITES_MAX - 1
+CHUNK_HOURS = RUNNING_HOURS + 24
+"""Rows outlive the record of the import that waits for them."""
 
+CREATED, REFUSED, INVALID = OUTCOMES = ("created", "refused", "invalid")
 Row = Mapping[str, Any]
-Planner = Callable[[CreateCase], Plan]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,129 +56,130 @@ class ImportCases(Command):
 
 
 def chunks(cmd: ImportCases) -> list[Plan]:
-    """The rows as items of bounded size, put down before the import is accepted.
+    """The rows as items of one step each, put down before the import is accepted.
 
-    Their keys follow from the command, so a retry finds them as they are.
+    Their keys follow from the command and from what the file says, so a retry finds them as
+    they are, and another file under a key that was not accepted yet finds none of them.
     """
-    plans, rows, size = list[Plan](), list[Row](), 0
-    for row in cmd.rows:
-        more = len(msgspec.json.encode(row))
-        if rows and size + more > CHUNK_BYTES_MAX:
-            plans.append(_chunk(cmd, len(plans), rows))
-            rows, size = [], 0
-        rows.append(row)
-        size += more
-    return [*plans, _chunk(cmd, len(plans), rows)]
+    firsts = range(0, len(cmd.rows), ROWS_PER_STEP)
+    writes = [_chunk(cmd, first) for first in firsts]
+    parts = range(0, len(writes), CHUNKS_PER_PLAN)
+    return [
+        Plan(
+            f"rows of {cmd.command_id} from chunk {part}",
+            (*writes[part : part + CHUNKS_PER_PLAN], _not_accepted(cmd)),
+        )
+        for part in parts
+    ]
 
 
-def _chunk(cmd: ImportCases, number: int, rows: Sequence[Row]) -> Plan:
-    item = {
-        "rows": msgspec.json.encode(rows),
-        "expiresAt": expiry(cmd.at, CHUNK_HOURS),
-    }
-    new = Attr("PK").not_exists() | Attr("status").eq(FAILED_RETRYABLE)
-    return Plan(
-        f"chunk {number} of {cmd.command_id}",
-        (
-            create(
-                keys.import_chunk(cmd.tenant, cmd.command_id, number),
-                item,
-                "The rows of an import wait where its steps find them.",
-            ),
-            require(
-                keys.command(cmd.tenant, cmd.command_id),
-                "An import that was accepted is given no rows again.",
-                [Rule(Refusal.ALREADY_EXISTS, new)],
-                missing=None,
-            ),
-        ),
+def _chunk(cmd: ImportCases, first: int) -> Write:
+    rows = msgspec.json.encode(cmd.rows[first : first + ROWS_PER_STEP])
+    return create(
+        keys.import_chunk(cmd.tenant, cmd.command_id, cmd.request_hash, first + 1),
+        {"rows": rows, "expiresAt": expiry(cmd.at, CHUNK_HOURS)},
+        "The rows of an import wait where its steps find them.",
+    )
+
+
+def _not_accepted(cmd: ImportCases) -> Write:
+    return require(
+        keys.command(cmd.tenant, cmd.command_id),
+        "An import that was accepted is given no rows again.",
+        [Rule(Refusal.ALREADY_EXISTS, Attr("workflow").not_exists())],
+        missing=None,
     )
 
 
 def import_cases(cmd: ImportCases) -> Plan:
     """A file of cases is taken in, row by row, after the request is answered."""
-    given = {"fileHash": cmd.request_hash, "chunks": len(chunks(cmd))}
-    return accept(cmd, NAME, given, cursor=_START, total=len(cmd.rows))
+    given = {"fileHash": cmd.request_hash}
+    start = {"number": 1, **dict.fromkeys(OUTCOMES, 0)}
+    return accept(cmd, NAME, given, cursor=start, total=len(cmd.rows))
 
 
-_START = {"chunk": 0, "row": 0, "number": 1}
+@dataclass(frozen=True)
+class Chunk:
+    """The rows of the next step, None where they are gone; `shards` is the intake's guess."""
+
+    rows: Sequence[Row] | None
+    shards: int
 
 
-def find(table: Any, progress: Progress) -> list[Row] | None:
-    """The rows of the chunk that the cursor is in, or None after the last one."""
-    number = progress.cursor["chunk"]
-    if number == progress.input["chunks"]:
+def find(table: Any, progress: Progress) -> Chunk | None:
+    """The rows that the cursor is at, or None after the last one."""
+    number, total = progress.cursor["number"], progress.total or 0
+    if number > total:
         return None
-    chunk = table.get(keys.import_chunk(progress.tenant, progress.command_id, number))
-    return [] if chunk is None else msgspec.json.decode(chunk["rows"])
+    hashed = progress.input["fileHash"]
+    item = table.get(keys.import_chunk(progress.tenant, progress.command_id, hashed, number))
+    counter = table.state(keys.counter(progress.tenant, INTAKE), None, guess=True)
+    rows = None if item is None else msgspec.json.decode(item["rows"])
+    return Chunk(rows, int((counter or {}).get("shards", SHARDS_DEFAULT)))
 
 
-def workflow(planner: Planner = create_case) -> Workflow:
-    """The import as a workflow; `planner` is how the service creates a case."""
-
-    def decide(
-        progress: Progress, rows: list[Row] | None, refusals: tuple[Refused, ...]
-    ) -> Decision:
-        if rows is None:
-            return Finish(
-                {"rows": progress.total, "outcomes": f"/commands/{progress.command_id}/rows"}
-            )
-        first = progress.cursor["row"]
-        batch = rows[first : first + ROWS_PER_STEP]
-        return _batch(progress, batch, refusals, planner, last=first + len(batch) >= len(rows))
-
-    return Workflow(NAME, find, decide)
+def decide(progress: Progress, chunk: Chunk | None, refusals: tuple[Refused, ...]) -> Decision:
+    """Create the cases of one chunk in one plan, without the rows that a refusal has named."""
+    counts = {name: progress.cursor[name] for name in OUTCOMES}
+    told = {
+        "rows": progress.total,
+        **counts,
+        "outcomes": f"/commands/{progress.command_id}/rows",
+    }
+    if chunk is None:
+        return Finish(told)
+    if chunk.rows is None:
+        left = (progress.total or 0) - progress.done
+        reason = "the rows that were left have expired; send the file again under another key"
+        return Finish({**told, "left": left, "reason": reason}, failed=True)
+    return _batch(progress, chunk.rows, refusals, chunk.shards)
 
 
 def _batch(
-    progress: Progress,
-    batch: Sequence[Row],
-    refusals: Iterable[Refused],
-    planner: Planner,
-    *,
-    last: bool,
+    progress: Progress, rows: Sequence[Row], refusals: Iterable[Refused], shards: int
 ) -> Step:
-    """The next rows in one plan, without those that a refusal has named."""
-    number, cursor = progress.cursor["number"], progress.cursor
-    taken = {write.key for refused in refusals for write, _ in refused.failed}
-    outcomes, writes = [], list[Write]()
-    for place, row in enumerate(batch):
-        plan, outcome = _row(progress, number + place, row, taken, planner)
+    number = progress.cursor["number"]
+    taken = {write.key: old or {} for refused in refusals for write, old in refused.failed}
+    outcomes, writes = list[Row](), list[Write]()
+    for place, row in enumerate(rows):
+        plan, outcome = _row(progress, number + place, row, taken, shards)
         outcomes.append(outcome)
         writes += plan.writes if plan else ()
-        taken |= {write.key for write in plan.writes if write.rules} if plan else set()
+        taken |= {write.key: {} for write in plan.writes if write.rules} if plan else {}
     told = create(
         keys.import_rows(progress.tenant, progress.command_id, number),
         {"outcomes": outcomes, "expiresAt": expiry(progress.now, CHUNK_HOURS)},
         "Each row of an import has one outcome.",
     )
-    after = {
-        "chunk": cursor["chunk"] + last,
-        "row": 0 if last else cursor["row"] + len(batch),
-        "number": number + len(batch),
-    }
-    emptied = [_emptied(progress)] if last else []
-    return Step([*merged(writes), told, *emptied], after, done=len(batch))
+    came = Counter(outcome["status"] for outcome in outcomes)
+    after = {name: progress.cursor[name] + came[name] for name in OUTCOMES}
+    return Step(
+        [*merged(writes), told, _emptied(progress)],
+        {"number": number + len(rows), **after},
+        done=len(rows),
+    )
 
 
 def _row(
-    progress: Progress,
-    number: int,
-    row: Row,
-    taken: Set[Key],
-    planner: Planner,
+    progress: Progress, number: int, row: Row, taken: Mapping[Key, Image], shards: int
 ) -> tuple[Plan | None, Row]:
+    """The plan of a row, if it has one still, and what is told of it."""
     if "errors" in row:
-        return None, {"row": number, "status": "invalid", "errors": row["errors"]}
+        return None, {"row": number, "status": INVALID, "errors": row["errors"]}
     cmd = _command(progress, number, row)
-    case = {"row": number, "caseId": cmd.new_id("case")}
-    plan = planner(cmd)
-    record, *others = (write.key for write in plan.writes)
-    if record in taken:
-        return None, {**case, "status": "created"}
-    if any(key in taken for key in others):
-        return None, {"row": number, "status": "refused", "code": "already-exists"}
-    return plan, {**case, "status": "created"}
+    case_id, plan = cmd.new_id("case"), take_in(cmd, shards)
+    made = {"row": number, "status": CREATED, "caseId": case_id}
+    standing = [taken[write.key] for write in plan.writes if write.rules and write.key in taken]
+    if not standing:
+        return plan, made
+    if plan.writes[0].key in taken or any(_is_own(image, case_id) for image in standing):
+        return None, made
+    return None, {"row": number, "status": REFUSED, "code": "already-exists"}
+
+
+def _is_own(image: Image, case_id: str) -> bool:
+    """The same row of the same file made it before, when its command is long forgotten."""
+    return case_id in (image.get("caseId"), image.get("ownerId"))
 
 
 def _command(progress: Progress, number: int, row: Row) -> CreateCase:
@@ -187,8 +201,13 @@ def _command(progress: Progress, number: int, row: Row) -> CreateCase:
 
 def _emptied(progress: Progress) -> Write:
     return delete(
-        keys.import_chunk(progress.tenant, progress.command_id, progress.cursor["chunk"]),
-        "A chunk goes with the step that reads it to its end, and its personal text with it.",
+        keys.import_chunk(
+            progress.tenant,
+            progress.command_id,
+            progress.input["fileHash"],
+            progress.cursor["number"],
+        ),
+        "A chunk goes with the step that takes its rows in, and its personal text with it.",
         missing=Refusal.STALE_READ,
     )
 
@@ -208,3 +227,6 @@ def merged(writes: Sequence[Write]) -> list[Write]:
             add = {name: before.add.get(name, 0) + write.add.get(name, 0) for name in names}
             sums[write.key] = replace(before, add=add)
     return [*kept, *sums.values()]
+
+
+IMPORT = Workflow(NAME, find, decide)

@@ -1,17 +1,19 @@
 """Offboarding: an officer leaves, and each of their cases goes to someone who has room.
 
-PROFILE owns that the officer is LEAVING, so nobody gives them work meanwhile and one
-offboarding runs at a time; WORKLOAD owns when they are done, since its load is the number
-of their cases. The list index only suggests which case to move next; the commit decides.
+PROFILE owns that the officer is LEAVING and by which command, so nobody gives them work
+meanwhile and one offboarding runs at a time; WORKLOAD owns when they are done, since its load
+is the number of their cases. The list index only suggests which case to move next; the commit
+decides.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
-from boto3.dynamodb.conditions import Attr
+from boto3.dynamodb.conditions import Attr, ConditionBase
 
 from holdfast.domain import officers
 from holdfast.domain.states import CLOSED
@@ -21,7 +23,7 @@ from holdfast.patterns.commands import Command
 from holdfast.patterns.outbox import Event
 from holdfast.patterns.workflows import Decision, Finish, Later, Progress, Step, Workflow, accept
 from holdfast.writes.outcomes import Refused
-from holdfast.writes.plan import Key, Plan, Write, update
+from holdfast.writes.plan import Key, Plan, Write, require, update
 from holdfast.writes.refusals import Refusal
 from holdfast.writes.rules import Rule, never
 
@@ -30,6 +32,9 @@ LEAVING = "LEAVING"
 TARGETS_MAX = 20
 LEFT_LISTED_MAX = 100
 """How many of the cases that found no room a failed offboarding names."""
+PAGE_ITEMS = 20
+FIRST = "0"
+"""Before the first place in a list, which is a time."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,15 +47,25 @@ class OffboardOfficer(Command):
         return keys.officer_profile(self.tenant, self.officer_id)
 
 
-def offboard_officer(cmd: OffboardOfficer, officer: Image | None) -> Plan:
+@dataclass(frozen=True)
+class Leaver:
+    """The officer as a new offboarding finds them. `abandoned`: an earlier offboarding left
+    them LEAVING and runs no more, so this one may take over."""
+
+    profile: Image | None
+    load: int = 0
+    abandoned: bool = False
+
+
+def offboard_officer(cmd: OffboardOfficer, leaver: Leaver) -> Plan:
     """An officer starts to leave, once, and is given no case from then on."""
-    version = (officer or {}).get("version", 0)
+    version = (leaver.profile or {}).get("version", 0)
     others = [target for target in cmd.to_officer_ids if target != cmd.officer_id]
     leaving = update(
         cmd.key,
         "An officer leaves once at a time.",
         [
-            Rule(Refusal.OFFICER_LEAVING, ~Attr("status").eq(LEAVING)),
+            Rule(Refusal.OFFICER_LEAVING, _may_leave(leaver)),
             Rule(Refusal.STALE_READ, Attr("version").eq(version)),
             *(
                 [never(Refusal.OFFICER_UNAVAILABLE)]
@@ -58,24 +73,41 @@ def offboard_officer(cmd: OffboardOfficer, officer: Image | None) -> Plan:
                 else []
             ),
         ],
-        set={"status": LEAVING},
+        set={"status": LEAVING, "leavingBy": cmd.command_id},
         add={"version": 1},
     )
-    targets = [officers.require_active(cmd.tenant, target) for target in others]
     return accept(
         cmd,
         NAME,
         {"officerId": cmd.officer_id, "toOfficerIds": list(cmd.to_officer_ids)},
         leaving,
-        *targets,
+        *([_same_load(cmd, leaver)] if leaver.profile else []),
+        *(officers.require_active(cmd.tenant, target) for target in others),
         emits=[Event("OfficerLeaving", cmd.key, version + 1, {"status": LEAVING})],
-        total=(officer or {}).get("activeLoad", 0),
+        total=leaver.load,
+    )
+
+
+def _may_leave(leaver: Leaver) -> ConditionBase:
+    free = ~Attr("status").eq(LEAVING)
+    if leaver.profile is None or not leaver.abandoned:
+        return free
+    return free | Attr("leavingBy").eq(leaver.profile["leavingBy"])
+
+
+def _same_load(cmd: OffboardOfficer, leaver: Leaver) -> Write:
+    return require(
+        keys.officer_workload(cmd.tenant, cmd.officer_id),
+        "The cases to move are counted when the last of them was given.",
+        [Rule(Refusal.STALE_READ, Attr("activeLoad").eq(leaver.load))],
+        missing=Refusal.STALE_READ,
     )
 
 
 @dataclass(frozen=True)
 class Desk:
-    """What the next step is decided on: the officer, their cases, and who could take one."""
+    """What the next step is decided on: the officer, a case of theirs (or all that can be
+    named, where nobody has room), and who could take one."""
 
     profile: Image
     load: int
@@ -84,54 +116,80 @@ class Desk:
 
 
 def find(table: Any, progress: Progress) -> Desk:
-    """The officer's open cases (by the index, each read again) and the targets' free room."""
+    """The officer's next open case (by the index, read again) and the targets' free room."""
     tenant, officer_id = progress.tenant, progress.input["officerId"]
-    workload = table.get(keys.officer_workload(tenant, officer_id))
-    return Desk(
-        profile=table.get(keys.officer_profile(tenant, officer_id)),
-        load=workload["activeLoad"],
-        cases=_some_cases(table, tenant, officer_id) if workload["activeLoad"] else (),
-        rooms=_rooms(table, tenant, progress.input["toOfficerIds"]),
-    )
+    profile, workload = _officer(table, tenant, officer_id)
+    if profile is None or workload is None:
+        raise LookupError("the leaving officer's items are gone")
+    rooms = _rooms(table, tenant, progress.input["toOfficerIds"])
+    load, after = workload["activeLoad"], progress.cursor.get("after", FIRST)
+    if not any(room > 0 for room in rooms.values()):
+        return Desk(profile, load, _cases(table, progress, FIRST, LEFT_LISTED_MAX), rooms)
+    # The index lags: what was given last may show before the cursor.
+    cases = _cases(table, progress, after, 1) or _cases(table, progress, FIRST, 1)
+    return Desk(profile, load, cases, rooms)
 
 
-def _some_cases(table: Any, tenant: str, officer_id: str) -> list[Image]:
-    """Cases that are the officer's and open by a consistent read, a page of them at most."""
-    start: dict[str, Any] = {}
+def _cases(table: Any, progress: Progress, after: str, most: int) -> list[Image]:
+    return list(islice(_theirs(table, progress, after), most))
+
+
+def _theirs(table: Any, progress: Progress, after: str) -> Iterator[Image]:
+    """Cases that are the officer's and open by a consistent read, in the order of the index."""
+    officer_id, start = progress.input["officerId"], dict[str, Any]()
+    listed_for = listing(progress.tenant, officer_id)
     while True:
         listed, last = table.query(
             IndexName="cases-by-officer",
-            KeyConditionExpression="byOfficer = :officer",
+            KeyConditionExpression="byOfficer = :officer AND listedAt > :after",
             FilterExpression="#s <> :closed",
             ExpressionAttributeNames={"#s": "status"},
-            ExpressionAttributeValues={":officer": listing(tenant, officer_id), ":closed": CLOSED},
-            Limit=LEFT_LISTED_MAX,
+            ExpressionAttributeValues={":officer": listed_for, ":after": after, ":closed": CLOSED},
+            Limit=PAGE_ITEMS,
             **start,
         )
-        read = (table.get(Key(item["PK"], item["SK"])) for item in listed)
-        theirs = [case for case in read if case and _is_theirs(case, officer_id)]
-        if theirs or last is None:
-            return theirs
+        for item in listed:
+            case = table.get(Key(item["PK"], item["SK"]))
+            if case and case.get("officerId") == officer_id and case["status"] != CLOSED:
+                yield case
+        if last is None:
+            return
         start = {"ExclusiveStartKey": last}
 
 
-def _is_theirs(case: Image, officer_id: str) -> bool:
-    return case.get("officerId") == officer_id and case["status"] != CLOSED
+def _officer(table: Any, tenant: str, officer_id: str) -> tuple[Image | None, Image | None]:
+    """PROFILE and WORKLOAD, which stand side by side, in one consistent read."""
+    profile, workload = (
+        keys.officer_profile(tenant, officer_id),
+        keys.officer_workload(tenant, officer_id),
+    )
+    found, _ = table.query(
+        KeyConditionExpression="PK = :pk AND SK BETWEEN :profile AND :workload",
+        ExpressionAttributeValues={
+            ":pk": profile.pk,
+            ":profile": profile.sk,
+            ":workload": workload.sk,
+        },
+        ConsistentRead=True,
+    )
+    named = {item["SK"]: item for item in found}
+    return named.get(profile.sk), named.get(workload.sk)
 
 
 def _rooms(table: Any, tenant: str, targets: Sequence[str]) -> dict[str, int]:
     """Free room of each target that may be given work now."""
     rooms = {}
     for target in targets:
-        profile = table.get(keys.officer_profile(tenant, target))
-        workload = table.get(keys.officer_workload(tenant, target))
+        profile, workload = _officer(table, tenant, target)
         if profile and workload and profile["status"] == officers.ACTIVE:
             rooms[target] = workload["maxLoad"] - workload["activeLoad"]
     return rooms
 
 
-def decide(progress: Progress, desk: Desk, refusals: tuple[Refused, ...]) -> Decision:
+def decide(progress: Progress, desk: Desk, _: tuple[Refused, ...]) -> Decision:
     """Move one case to the emptiest desk; end when none is left, or none has room."""
+    if desk.profile.get("leavingBy") != progress.command_id:
+        return _superseded(progress)
     if desk.load == 0:
         return _left(progress, desk)
     if not desk.cases:
@@ -139,8 +197,7 @@ def decide(progress: Progress, desk: Desk, refusals: tuple[Refused, ...]) -> Dec
     target = max(desk.rooms, key=lambda officer: desk.rooms[officer], default=None)
     if target is None or desk.rooms[target] <= 0:
         return _stuck(progress, desk)
-    case = desk.cases[len(refusals) % len(desk.cases)]
-    return _move(progress, case, target)
+    return _move(progress, desk.cases[0], target)
 
 
 def _move(progress: Progress, case: Image, target: str) -> Step:
@@ -166,7 +223,7 @@ def _move(progress: Progress, case: Image, target: str) -> Step:
             officers.take_load(tenant, target),
             officers.free_load(tenant, leaving),
         ],
-        cursor={"caseId": case["caseId"]},
+        cursor={"after": case["listedAt"]},
         emits=[Event("CaseTransferred", key, version, moved)],
     )
 
@@ -196,15 +253,26 @@ def _stuck(progress: Progress, desk: Desk) -> Finish:
     return Finish(result, failed=True, writes=[write], emits=[event])
 
 
+def _superseded(progress: Progress) -> Finish:
+    """Given up, and resumed after another offboarding of the officer had taken over."""
+    result = {
+        "officerId": progress.input["officerId"],
+        "moved": progress.done,
+        "reason": "another offboarding of this officer took over",
+    }
+    return Finish(result, failed=True)
+
+
 def _inactive(progress: Progress, desk: Desk) -> tuple[Write, Event]:
     key, version = Key(desk.profile["PK"], desk.profile["SK"]), desk.profile["version"]
-    seen = Attr("status").eq(LEAVING) & Attr("version").eq(version)
+    mine = Attr("status").eq(LEAVING) & Attr("leavingBy").eq(progress.command_id)
     write = update(
         key,
         "An officer has left when their offboarding ends.",
-        [Rule(Refusal.STALE_READ, seen)],
+        [Rule(Refusal.STALE_READ, mine & Attr("version").eq(version))],
         set={"status": officers.INACTIVE},
         add={"version": 1},
+        remove=("leavingBy",),
     )
     return write, Event("OfficerLeft", key, version + 1, {"status": officers.INACTIVE})
 

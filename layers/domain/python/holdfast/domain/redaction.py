@@ -27,6 +27,7 @@ from holdfast.patterns.commands import digest
 from holdfast.patterns.outbox import Event
 from holdfast.patterns.uniqueness import CASE_REFERENCE
 from holdfast.patterns.workflows import Decision, Finish, Progress, Step, Workflow, accept
+from holdfast.writes import reads
 from holdfast.writes.outcomes import Refused
 from holdfast.writes.plan import WRITES_MAX, Key, Plan, Write, update
 from holdfast.writes.refusals import Refusal
@@ -85,7 +86,7 @@ def redact_case(cmd: RedactCase, trail: Trail) -> Plan:
     beside = trail.images if trail.case["version"] == cmd.expected_version else ()
     cleaned = [write for image in beside or () if (write := redacted(image))]
     event = Event("CaseRedacted", cmd.key, cmd.next_version, {"redacted": True})
-    if trail.images is None or len(cleaned) > BESIDE_MAX:
+    if cmd.resumed or trail.images is None or len(cleaned) > BESIDE_MAX:
         given, held = {"caseId": cmd.case_id}, under_lease(cmd)
         return accept(cmd, NAME, given, *head, *held, emits=[event], cursor={"after": "#"})
     body = {"caseId": cmd.case_id, "status": CLOSED, "redacted": True}
@@ -126,8 +127,7 @@ def find(table: Any, progress: Progress) -> list[Image]:
         ConsistentRead=True,
         Limit=ITEMS_PER_STEP,
     )
-    beside = (table.get(one) for one in related(page, progress.tenant))
-    return [*page, *(image for image in beside if image is not None)]
+    return [*page, *reads.batch(table, related(page, progress.tenant)).values()]
 
 
 def decide(progress: Progress, images: list[Image], _: tuple[Refused, ...]) -> Decision:

@@ -124,7 +124,9 @@ class Executor:
             kind = replace(kind, retry_after_seconds=error.retry_after_seconds)
         command_id = errand.command.command_id
         answer = problems.problem(kind, detail, instance=errand.instance, command_id=command_id)
-        return with_headers(answer, {"X-Command-Id": command_id})
+        running = kind.code == problems.IN_PROGRESS.code
+        address = {"Location": f"/commands/{command_id}"} if running else {}
+        return with_headers(answer, {**address, "X-Command-Id": command_id})
 
     def _tell(
         self,

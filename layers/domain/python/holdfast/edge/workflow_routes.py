@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-import io
+import re
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any
 
@@ -18,11 +18,14 @@ from holdfast.edge.fields import BadField, Body, Id
 from holdfast.edge.problems import MALFORMED, Rejected, invalid
 from holdfast.edge.routes import Route
 from holdfast.patterns import keys
+from holdfast.patterns.commands import IN_PROGRESS, digest
 from holdfast.writes.outcomes import Refused
 from holdfast.writes.table import Table
 
 IMPORT_BYTES_MAX = 5 * 1024 * 1024
 COLUMNS = ("externalRef", "title", "region", "priority")
+ROW_ERRORS_MAX, PATH_MAX = 5, 64
+"""What is kept of the errors of one row: a field that nobody knows may have any name."""
 
 
 class OffboardOfficer(Body, kw_only=True):
@@ -61,7 +64,8 @@ def _row(row: Mapping[str, Any]) -> Mapping[str, Any]:
     try:
         return {"case": body_of(CreateCase, row).fields()}
     except Rejected as rejected:
-        return {"errors": rejected.more["errors"]}
+        told = rejected.more["errors"][:ROW_ERRORS_MAX]
+        return {"errors": [{**error, "path": error["path"][:PATH_MAX]} for error in told]}
 
 
 def rows_of(raw: bytes, content_type: str) -> dict[str, Any]:
@@ -78,15 +82,25 @@ def rows_of(raw: bytes, content_type: str) -> dict[str, Any]:
 
 
 def _csv_rows(text: str) -> Iterator[dict[str, Any]]:
-    reader = csv.reader(io.StringIO(text, newline=""))
-    header = [name.strip() for name in next(reader, [])]
+    """Each line for itself: no field holds a line end, so an open quote ends with its line."""
+    lines = (line for line in re.split(r"\r\n|\n|\r", text) if line.strip())
+    header = [name.strip() for name in _values(next(lines, "")) or ()]
     if sorted(header) != sorted(COLUMNS):
         raise invalid(("", f"the first line must name the columns {', '.join(COLUMNS)}"))
-    for values in reader:
-        if len(values) == len(header):
+    for line in lines:
+        values = _values(line)
+        if values is not None and len(values) == len(header):
             yield dict(zip(header, values, strict=True))
-        elif values:
-            yield {"line": len(values)}
+        else:
+            yield {"line": digest(line)}
+
+
+def _values(line: str) -> list[str] | None:
+    """The fields of one line of CSV, None where its quotes are wrong."""
+    try:
+        return next(csv.reader([line], strict=True), [])
+    except csv.Error:
+        return None
 
 
 def _json_rows(text: str) -> Iterator[dict[str, Any]]:
@@ -94,15 +108,20 @@ def _json_rows(text: str) -> Iterator[dict[str, Any]]:
         try:
             yield msgspec.json.decode(line, type=dict[str, Any])
         except (msgspec.DecodeError, RecursionError):
-            yield {"line": len(line)}
+            yield {"line": digest(line)}
 
 
-def _officer_and_load(
+def _leaver(
     table: Table, cmd: offboarding.OffboardOfficer, stale: Refused | None
-) -> dict[str, Any] | None:
+) -> offboarding.Leaver:
+    """The officer, and whether an offboarding that had begun has been left where it was."""
     profile = table.state(cmd.key, stale)
-    workload = table.get(keys.officer_workload(cmd.tenant, cmd.officer_id))
-    return None if profile is None else {**(workload or {}), **profile}
+    workload = table.get(keys.officer_workload(cmd.tenant, cmd.officer_id)) or {}
+    abandoned = False
+    if profile is not None and "leavingBy" in profile:
+        record = table.get(keys.command(cmd.tenant, profile["leavingBy"]))
+        abandoned = record is None or record["status"] != IN_PROGRESS
+    return offboarding.Leaver(profile, workload.get("activeLoad", 0), abandoned)
 
 
 _ADMIN = frozenset({ADMIN})
@@ -115,7 +134,7 @@ WORKFLOW_COMMANDS = (
         OffboardOfficer,
         offboarding.OffboardOfficer,
         offboarding.offboard_officer,
-        reads=_officer_and_load,
+        reads=_leaver,
         many_steps=True,
     ),
     Route(

@@ -6,21 +6,28 @@ a commit that was not the first to take a step is refused and read again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from holdfast.edge.telemetry import Telemetry
 from holdfast.patterns import keys, workflows
 from holdfast.patterns.commands import IN_PROGRESS, STUCK_MILLISECONDS
-from holdfast.patterns.workflows import PUSHES_MAX, RUNNING, Later, Progress, Workflow
-from holdfast.writes.outcomes import Refused
+from holdfast.patterns.workflows import (
+    PUSHES_MAX,
+    RUNNING,
+    Finish,
+    Later,
+    Progress,
+    Step,
+    Workflow,
+)
+from holdfast.writes.outcomes import Refused, Unsettled
 from holdfast.writes.plan import Key
 from holdfast.writes.table import Table
 
 STEP_REFUSALS_MAX = 25
 """How often one step is planned anew in one run, before the queue is left to try later."""
-SWEPT_MAX = 100
 
 
 class NotNow(Exception):
@@ -42,32 +49,54 @@ class Runner:
     send: Callable[[str, str, str], None]
 
     def advance(self, tenant: str, command_id: str, *, until: float) -> None:
-        """Take steps until the command ends or the table's clock passes `until`.
+        """Take steps, at least one, until the command ends or the table's clock passes `until`.
 
-        A command that has not ended by then is sent on. Raises NotNow when its next step
-        must wait, and Unsettled when a commit stays unsettled.
+        A command that has not ended by then is sent on, under the name of a step that its
+        message had not reached, which the queue has therefore not seen. Raises NotNow when
+        its next step must wait, and Unsettled when a commit stays unsettled.
         """
-        while True:
-            progress = self._progress(keys.command(tenant, command_id))
-            if progress is None:
+        key = keys.command(tenant, command_id)
+        progress = self._progress(key)
+        while progress is not None:
+            self._step(progress, until)
+            progress = self._progress(key)
+            if progress is not None and self.table.clock() >= until:
+                self.send(tenant, command_id, f"{command_id}-{progress.attempt}-{progress.step}")
                 return
-            if self.table.clock() >= until:
-                self.send(tenant, command_id, f"{command_id}-{progress.step}")
-                return
-            self._step(progress)
 
-    def sweep(self) -> None:
-        """Push commands that made no progress; leave those that no push has helped."""
-        listed, _ = self.table.query(
-            IndexName="commands-running",
-            KeyConditionExpression="runningState = :running",
-            ExpressionAttributeValues={":running": RUNNING},
-            Limit=SWEPT_MAX,
-        )
-        stuck = [one for item in listed if (one := self._stuck(Key(item["PK"], item["SK"])))]
-        self.telemetry.count("command.stuck_in_progress.count", len(stuck))
-        for progress in stuck:
-            self._push(progress)
+    def sweep(self, *, until: float) -> None:
+        """Push commands that made no progress; leave those that no push has helped.
+
+        What one of them runs into does not keep the others waiting, nor do commands that run
+        well; those that are not reached before `until` are first next time.
+        """
+        count = 0
+        for key in self._running():
+            if self.table.clock() >= until:
+                break
+            try:
+                progress = self._stuck(key)
+                if progress is not None:
+                    count += 1
+                    self._push(progress)
+            except Unsettled as error:
+                self.telemetry.failed(error, recordKey=key.pk)
+        self.telemetry.count("command.stuck_in_progress.count", count)
+
+    def _running(self) -> Iterator[Key]:
+        """The commands that run, by the index, those that were accepted first before others."""
+        start: dict[str, Any] = {}
+        while True:
+            listed, last = self.table.query(
+                IndexName="commands-running",
+                KeyConditionExpression="runningState = :running",
+                ExpressionAttributeValues={":running": RUNNING},
+                **start,
+            )
+            yield from (Key(item["PK"], item["SK"]) for item in listed)
+            if last is None:
+                return
+            start = {"ExclusiveStartKey": last}
 
     def _progress(self, key: Key) -> Progress | None:
         """Where a running command is now; None when it runs no more."""
@@ -76,22 +105,33 @@ class Runner:
             return None
         return workflows.progress_of(record, self.now())
 
-    def _step(self, progress: Progress) -> None:
+    def _step(self, progress: Progress, until: float) -> None:
         """One step, planned again while something other than the cursor stood in its way."""
-        workflow, refusals = self.known[progress.workflow], list[Refused]()
+        refusals = list[Refused]()
         while len(refusals) < STEP_REFUSALS_MAX:
-            found = workflow.find(self.table, progress)
-            decision = workflow.decide(progress, found, tuple(refusals))
-            if isinstance(decision, Later):
-                raise NotNow(progress.command_id)
-            outcome = self.table.commit(workflows.advanced(progress, decision, progress.now_ms))
+            decision = self._decision(progress, tuple(refusals))
+            outcome = self.table.commit(workflows.advanced(progress, decision))
             if not isinstance(outcome, Refused):
                 self._tell(progress, type(decision).__name__)
                 return
-            if outcome.write.key == progress.key:
+            if any(write.key == progress.key for write, _ in outcome.failed):
                 return
             refusals.append(outcome)
+            if self.table.clock() >= until:
+                break
         raise NotNow(progress.command_id)
+
+    def _decision(self, progress: Progress, refusals: tuple[Refused, ...]) -> Step | Finish:
+        """What to do next. Raises NotNow while that is open, as it is to a version of this
+        service that does not know the command's workflow."""
+        workflow = self.known.get(progress.workflow)
+        if workflow is None:
+            raise NotNow(progress.command_id)
+        found = workflow.find(self.table, progress)
+        decision = workflow.decide(progress, found, refusals)
+        if isinstance(decision, Later):
+            raise NotNow(progress.command_id)
+        return decision
 
     def _stuck(self, key: Key) -> Progress | None:
         progress = self._progress(key)
@@ -102,13 +142,12 @@ class Runner:
 
     def _push(self, progress: Progress) -> None:
         if progress.pushes >= PUSHES_MAX:
-            self.table.commit(workflows.given_up(progress))
-            self._tell(progress, "GivenUp")
+            if not isinstance(self.table.commit(workflows.given_up(progress)), Refused):
+                self._tell(progress, "GivenUp")
             return
-        outcome = self.table.commit(workflows.pushed(progress, progress.now_ms))
-        if not isinstance(outcome, Refused):
-            again = f"{progress.command_id}-{progress.step}-push-{progress.pushes}"
-            self.send(progress.tenant, progress.command_id, again)
+        if not isinstance(self.table.commit(workflows.pushed(progress)), Refused):
+            number = f"{progress.attempt}-{progress.step}-push-{progress.pushes}"
+            self.send(progress.tenant, progress.command_id, f"{progress.command_id}-{number}")
 
     def _tell(self, progress: Progress, what: str) -> None:
         self.telemetry.logger.info(
@@ -119,8 +158,3 @@ class Runner:
             step=progress.step,
             done=progress.done,
         )
-
-
-def named(message: Mapping[str, Any]) -> tuple[str, str]:
-    """Tenant and command id of a queue message's body. Raises `KeyError` when it names none."""
-    return message["tenant"], message["data"]["commandId"]

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from holdfast.domain import imports
+from holdfast.domain.imports import IMPORT
 from holdfast.domain.offboarding import OFFBOARDING
 from holdfast.domain.redaction import REDACTION
 from holdfast.edge.publishers import group_of
@@ -16,7 +16,7 @@ from holdfast.edge.workflow_runner import NotNow, Runner
 from holdfast.patterns import keys
 from holdfast.writes.outcomes import Unsettled
 
-WORKFLOWS = (OFFBOARDING, REDACTION, imports.workflow())
+WORKFLOWS = (OFFBOARDING, REDACTION, IMPORT)
 """Every many-step command. Another one is a file in `holdfast.domain` and its name here."""
 
 MARGIN_SECONDS = 10.0
@@ -68,7 +68,7 @@ def workflows_handler(
         until = runner.table.clock() + context.get_remaining_time_in_millis() / 1000
         try:
             if "Records" not in event:
-                runner.sweep()
+                runner.sweep(until=until - MARGIN_SECONDS)
                 return None
             records = iter(event["Records"])
             failed = next((r for r in records if not _taken(runner, queue, r, until)), None)
@@ -82,7 +82,11 @@ def workflows_handler(
 
 def _taken(runner: Runner, queue: WorkflowQueue, record: dict[str, Any], until: float) -> bool:
     """Advance the command of one message; False when the message must come back."""
-    message = msgspec.json.decode(record["body"], type=Advance)
+    try:
+        message = msgspec.json.decode(record["body"], type=Advance)
+    except msgspec.DecodeError as error:
+        runner.telemetry.failed(error, messageId=record["messageId"])
+        return False
     try:
         runner.advance(message.tenant, message.data.command_id, until=until - MARGIN_SECONDS)
     except (NotNow, Unsettled) as error:

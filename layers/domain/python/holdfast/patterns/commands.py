@@ -28,6 +28,9 @@ RECORD_HOURS = 24
 STUCK_MILLISECONDS = 120_000
 """A many-step command without progress for this long may be pushed or asked for again."""
 
+RUNNING_INDEX = ("runningState", "runningSort")
+"""The attributes that list a many-step command while it runs."""
+
 IN_PROGRESS, COMPLETED = "IN_PROGRESS", "COMPLETED"
 FAILED_RETRYABLE, FAILED_FINAL = "FAILED_RETRYABLE", "FAILED_FINAL"
 
@@ -151,19 +154,34 @@ def _record(cmd: Command, status: str, more: Mapping[str, Any]) -> Write:
         "clientKey": cmd.client_key,
         "caller": cmd.caller,
         "at": cmd.at,
-        "expiresAt": expiry(cmd.at, RECORD_HOURS),
         **more,
     }
+    if cmd.resumed:
+        return _resumption(cmd, key, cmd.resumed["status"], item)
+    item = {"expiresAt": expiry(cmd.at, RECORD_HOURS), **item}
     if cmd.attempt == 1:
         return create(key, item, "A command takes effect at most once.")
-    before = cmd.resumed["status"] if cmd.resumed else FAILED_RETRYABLE
+    fenced = Attr("status").eq(FAILED_RETRYABLE) & Attr("attempt").eq(cmd.attempt - 1)
+    return update(
+        key,
+        "An attempt follows only the one before it, which was fenced.",
+        [Rule(Refusal.ALREADY_EXISTS, Attr("PK").not_exists() | fenced)],
+        set=item,
+        missing=None,
+    )
+
+
+def _resumption(cmd: Command, key: Key, before: str, item: Mapping[str, Any]) -> Write:
+    """The record of a many-step command that goes on; where it stands is on it alone, so it
+    keeps its time to live, and is not made anew when it has expired."""
     left = Attr("status").eq(before) & Attr("attempt").eq(cmd.attempt - 1)
     return update(
         key,
-        "An attempt follows only the one before it, fenced or given up or stuck.",
-        [Rule(Refusal.ALREADY_EXISTS, Attr("PK").not_exists() | left)],
+        "A command that was given up or is stuck goes on from its cursor, once.",
+        [Rule(Refusal.ALREADY_EXISTS, left)],
         set=item,
-        missing=None,
+        remove=() if item["status"] == IN_PROGRESS else RUNNING_INDEX,
+        missing=Refusal.STALE_READ,
     )
 
 

@@ -117,8 +117,10 @@ def command(tenant: str, command_id: str) -> Key:
     return Key(f"IDEMPOTENCY#{part(tenant)}#{part(command_id)}", "COMMAND")
 
 
-def import_chunk(tenant: str, command_id: str, number: int) -> Key:
-    return Key(f"IMPORT#{part(tenant)}#{part(command_id)}", f"CHUNK#{number:04d}")
+def import_chunk(tenant: str, command_id: str, file_hash: str, first_row: int) -> Key:
+    """Rows of one file from `first_row` on; another file under the same key is kept apart."""
+    chunk = f"CHUNK#{part(file_hash)[:16]}#{first_row:06d}"
+    return Key(f"IMPORT#{part(tenant)}#{part(command_id)}", chunk)
 
 
 def import_rows(tenant: str, command_id: str, first_row: int) -> Key:

@@ -23,6 +23,7 @@ from holdfast.patterns.commands import (
     FAILED_RETRYABLE,
     IN_PROGRESS,
     RECORD_HOURS,
+    RUNNING_INDEX,
     Command,
     Response,
     epoch_ms,
@@ -154,7 +155,7 @@ def accept(
     return remembered(
         cmd,
         IN_PROGRESS,
-        _accepted(cmd, total),
+        _accepted(cmd, cmd.resumed.get("total") if cmd.resumed else total),
         [*([] if cmd.resumed else fresh), outbox.advance(go, **about, channel=channel)],
         more={**({} if cmd.resumed else start), **_running(cmd)},
     )
@@ -201,25 +202,25 @@ def progress_of(record: Mapping[str, Any], now: str) -> Progress:
     )
 
 
-def advanced(progress: Progress, decision: Step | Finish, now_ms: int) -> Plan:
+def advanced(progress: Progress, decision: Step | Finish) -> Plan:
     """The plan of one step, or of the end: the record moves in the same transaction."""
     facts = [fact for event in decision.emits for fact in announce(event, **progress.about)]
     if isinstance(decision, Step):
-        change = {"cursor": dict(decision.cursor), "progressAt": now_ms, "pushes": 0}
+        change = {"cursor": dict(decision.cursor), "progressAt": progress.now_ms, "pushes": 0}
         moved = _moved(progress, set=change, add={"step": 1, "done": decision.done})
     else:
         moved = _ended(
             progress,
             FAILED_FINAL if decision.failed else COMPLETED,
-            {"result": dict(decision.result), "progressAt": now_ms},
+            {"result": dict(decision.result), "progressAt": progress.now_ms},
         )
     intent = f"{progress.workflow} {progress.command_id} step {progress.step}"
     return Plan(intent, (moved, *decision.writes, *facts))
 
 
-def pushed(progress: Progress, now_ms: int) -> Plan:
+def pushed(progress: Progress) -> Plan:
     """A stuck command is about to be sent to its worker again, which is counted."""
-    moved = _moved(progress, set={"progressAt": now_ms}, add={"pushes": 1})
+    moved = _moved(progress, set={"progressAt": progress.now_ms}, add={"pushes": 1})
     return Plan(f"push {progress.command_id} {progress.step} {progress.pushes}", (moved,))
 
 
@@ -237,7 +238,7 @@ def _ended(progress: Progress, status: str, more: Mapping[str, Any]) -> Write:
         progress,
         set={"status": status, **expires, **more},
         add={"step": 1},
-        remove=("runningState", "runningSort"),
+        remove=RUNNING_INDEX,
     )
 
 

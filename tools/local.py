@@ -10,6 +10,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -28,8 +29,6 @@ DEFAULT_PORT = 4566
 ACCOUNT = "000000000000"
 RUNNING_FILE = LOCAL / "emulator.json"
 STATE = LOCAL / "state"
-ASSEMBLY = LOCAL / "cdk.out"
-OUTPUTS = LOCAL / "outputs.json"
 
 
 class UpFailed(RuntimeError):
@@ -38,16 +37,25 @@ class UpFailed(RuntimeError):
 
 def up(port: int | None) -> None:
     """Bring the stack up, or deploy again into the one that runs."""
-    with ThreadPoolExecutor() as pool:
-        assembly = pool.submit(_synthesize)
-        endpoint = emulator.endpoint(_ensure_emulator(port))
-        _bootstrap(endpoint)
-        assembly.result()
-    _deploy(endpoint)
-    stack = _describe(endpoint, json.loads(OUTPUTS.read_text()))
-    _fix_up(stack)
+    stack = deploy(lambda: emulator.endpoint(_ensure_emulator(port)), LOCAL)
     _write(STACK_FILE, stack)
     say(f"ready: {stack['apiUrl']}")
+
+
+def deploy(started: Callable[[], str], folder: Path) -> dict[str, Any]:
+    """Deploy into the emulator whose URL `started` returns; what is made on the way is in `folder`.
+
+    Returns the content of `.local/stack.json`.
+    """
+    with ThreadPoolExecutor() as pool:
+        assembly = pool.submit(_synthesize, folder / "cdk.out")
+        endpoint = started()
+        _bootstrap(endpoint, folder)
+        assembly.result()
+    outputs = _deploy(endpoint, folder)
+    stack = _describe(endpoint, outputs)
+    _fix_up(stack)
+    return stack
 
 
 def down(*, clean: bool) -> None:
@@ -89,16 +97,16 @@ def _running() -> dict[str, Any] | None:
     return running if emulator.is_emulator(running["pid"]) else None
 
 
-def _synthesize() -> None:
+def _synthesize(assembly: Path) -> None:
     with step("synthesized the stacks"):
-        synth(STAGE.name, ASSEMBLY, assets=True)
+        synth(STAGE.name, assembly, assets=True)
 
 
-def _bootstrap(endpoint: str) -> None:
+def _bootstrap(endpoint: str, folder: Path) -> None:
     if _has_stack(endpoint, "CDKToolkit"):
         return
     with step("bootstrapped the account"):
-        _cdk(endpoint, "bootstrap", f"aws://{ACCOUNT}/{emulator.REGION}")
+        _cdk(endpoint, folder, "bootstrap", f"aws://{ACCOUNT}/{emulator.REGION}")
 
 
 def _has_stack(endpoint: str, name: str) -> bool:
@@ -109,21 +117,24 @@ def _has_stack(endpoint: str, name: str) -> bool:
     return True
 
 
-def _deploy(endpoint: str) -> None:
+def _deploy(endpoint: str, folder: Path) -> dict[str, dict[str, str]]:
+    outputs = folder / "outputs.json"
     with step("deployed the stacks"):
-        options = ["--app", str(ASSEMBLY), "--all", "--outputs-file", str(OUTPUTS)]
+        options = ["--app", str(folder / "cdk.out"), "--all", "--outputs-file", str(outputs)]
         # With change sets, the emulator loses changes of outputs alone.
         options += ["--method", "direct", "--require-approval", "never"]
-        _cdk(endpoint, "deploy", *options)
+        _cdk(endpoint, folder, "deploy", *options)
+    deployed: dict[str, dict[str, str]] = json.loads(outputs.read_text())
+    return deployed
 
 
-def _cdk(endpoint: str, *arguments: str) -> None:
+def _cdk(endpoint: str, folder: Path, *arguments: str) -> None:
     command = [str(CDK), *arguments, "--no-notices", "--ci"]
-    log = LOCAL / f"cdk-{arguments[0]}.log"
+    log = folder / f"cdk-{arguments[0]}.log"
     with log.open("w") as output:
         result = subprocess.run(
             command,
-            cwd=LOCAL,
+            cwd=folder,
             env=_aws_environment(endpoint),
             stdin=subprocess.DEVNULL,
             stdout=output,

@@ -68,7 +68,7 @@ def start(port: int, state: Path, *, persist: bool, env: Mapping[str, str] | Non
     """Start the emulator in a session of its own and return its process id at once."""
     if not EMULATOR_PYTHON.exists():
         raise EmulatorFailed("The emulator is not installed here: run `make setup`.")
-    if _answers(port):
+    if not is_free(port):
         raise EmulatorFailed(f"Port {port} is in use by another program: choose one with PORT=.")
     (state / "tmp").mkdir(parents=True, exist_ok=True)
     with (state / "emulator.log").open("ab") as log:
@@ -157,9 +157,10 @@ def _scratch_folder() -> Path:
     return Path(tempfile.mkdtemp(prefix="emulator-", dir=LOCAL))
 
 
-def _answers(port: int) -> bool:
+def is_free(port: int) -> bool:
+    """Nothing listens there."""
     with socket.socket() as probe:
-        return probe.connect_ex((HOST, port)) == 0
+        return probe.connect_ex((HOST, port)) != 0
 
 
 def _log(state: Path) -> Path:

@@ -12,6 +12,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from stacks.stage import API_STAGE
 from stacks.stage import LOCAL as STAGE
-from tools import emulator
+from tools import emulator, webhook
 from tools.paths import CDK, LOCAL, STACK_FILE
 from tools.stack import CREDENTIALS, client
 from tools.steps import say, step
@@ -28,6 +29,8 @@ from tools.synth import QUIET, SynthFailed, synth
 DEFAULT_PORT = 4566
 ACCOUNT = "000000000000"
 RUNNING_FILE = LOCAL / "emulator.json"
+RECEIVER_FILE = LOCAL / "receiver.json"
+RECEIVER_OFFSET = 1000
 STATE = LOCAL / "state"
 
 
@@ -37,23 +40,24 @@ class UpFailed(RuntimeError):
 
 def up(port: int | None) -> None:
     """Bring the stack up, or deploy again into the one that runs."""
-    stack = deploy(lambda: emulator.endpoint(_ensure_emulator(port)), LOCAL)
+    webhook_url = _ensure_receiver(port)
+    stack = deploy(lambda: emulator.endpoint(_ensure_emulator(port)), LOCAL, webhook_url)
     _write(STACK_FILE, stack)
     say(f"ready: {stack['apiUrl']}")
 
 
-def deploy(started: Callable[[], str], folder: Path) -> dict[str, Any]:
+def deploy(started: Callable[[], str], folder: Path, webhook_url: str) -> dict[str, Any]:
     """Deploy into the emulator whose URL `started` returns; what is made on the way is in `folder`.
 
-    Returns the content of `.local/stack.json`.
+    Events are delivered to `webhook_url`. Returns the content of `.local/stack.json`.
     """
     with ThreadPoolExecutor() as pool:
-        assembly = pool.submit(_synthesize, folder / "cdk.out")
+        assembly = pool.submit(_synthesize, folder / "cdk.out", webhook_url)
         endpoint = started()
         _bootstrap(endpoint, folder)
         assembly.result()
     outputs = _deploy(endpoint, folder)
-    stack = _describe(endpoint, outputs)
+    stack = _describe(endpoint, outputs) | {"webhookUrl": webhook_url}
     _fix_up(stack)
     return stack
 
@@ -66,7 +70,9 @@ def down(*, clean: bool) -> None:
             emulator.stop(running["pid"])
     else:
         say("nothing was running")
-    for file in (RUNNING_FILE, STACK_FILE):
+    if receiver := _running(RECEIVER_FILE, webhook.is_receiver):
+        emulator.stop(receiver["pid"])
+    for file in (RUNNING_FILE, RECEIVER_FILE, STACK_FILE):
         file.unlink(missing_ok=True)
     if clean:
         with step("removed its state"):
@@ -89,17 +95,30 @@ def _ensure_emulator(port: int | None) -> int:
     return port
 
 
-def _running() -> dict[str, Any] | None:
-    """The emulator that this checkout started, if that process is still an emulator."""
-    if not RUNNING_FILE.exists():
+def _ensure_receiver(port: int | None) -> str:
+    """The URL of the web server that takes in webhooks and shows them; it forgets when stopped."""
+    running = _running(RECEIVER_FILE, webhook.is_receiver)
+    if running is None:
+        wanted = (port or DEFAULT_PORT) + RECEIVER_OFFSET
+        chosen = wanted if emulator.is_free(wanted) else emulator.free_port()
+        running = {"pid": webhook.start(chosen), "port": chosen}
+        _write(RECEIVER_FILE, running)
+    return emulator.endpoint(running["port"])
+
+
+def _running(
+    file: Path = RUNNING_FILE, is_ours: Callable[[int], bool] = emulator.is_emulator
+) -> dict[str, Any] | None:
+    """The process that this checkout started, if it is still what it was then."""
+    if not file.exists():
         return None
-    running: dict[str, Any] = json.loads(RUNNING_FILE.read_text())
-    return running if emulator.is_emulator(running["pid"]) else None
+    running: dict[str, Any] = json.loads(file.read_text())
+    return running if is_ours(running["pid"]) else None
 
 
-def _synthesize(assembly: Path) -> None:
+def _synthesize(assembly: Path, webhook_url: str) -> None:
     with step("synthesized the stacks"):
-        synth(STAGE.name, assembly, assets=True)
+        synth(STAGE.name, assembly, assets=True, webhook_url=webhook_url)
 
 
 def _bootstrap(endpoint: str, folder: Path) -> None:
@@ -168,6 +187,7 @@ def _describe(endpoint: str, outputs: dict[str, dict[str, str]]) -> dict[str, An
     """The contract of `.local/stack.json`, from the outputs of the stacks."""
     data, service = (outputs[f"{STAGE.prefix}-{name}"] for name in ("data", "service"))
     arns = [value for name, value in service.items() if name.startswith("Function")]
+    queues = [value for name, value in service.items() if name.startswith("Queue")]
     return {
         "apiUrl": f"{endpoint}/restapis/{service['ApiId']}/{API_STAGE}/_user_request_",
         "endpointUrl": endpoint,
@@ -175,14 +195,21 @@ def _describe(endpoint: str, outputs: dict[str, dict[str, str]]) -> dict[str, An
         "tableName": data["TableName"],
         "userPoolId": service["UserPoolId"],
         "clientId": service["ClientId"],
-        "queues": {},
+        "queues": {_queue_name(url): url for url in sorted(queues)},
         "functions": {arn.rpartition("-")[2]: arn for arn in sorted(arns)},
-        "webhookUrl": None,
     }
 
 
+def _queue_name(url: str) -> str:
+    """`events` for the queue `holdfast-local-events.fifo`."""
+    return url.rpartition("/")[2].removeprefix(f"{STAGE.prefix}-").removesuffix(".fifo")
+
+
 def _fix_up(stack: dict[str, Any]) -> None:
-    """Set what the emulator drops from a template and the service depends on: expiry of items."""
+    """Set what the emulator drops and the service depends on; and a sender, as a person would."""
+    mail = client("sesv2", stack["endpointUrl"])
+    with suppress(mail.exceptions.AlreadyExistsException):
+        mail.create_email_identity(EmailIdentity=STAGE.mail_from)
     dynamodb = client("dynamodb", stack["endpointUrl"])
     name = stack["tableName"]
     state = dynamodb.describe_time_to_live(TableName=name)["TimeToLiveDescription"]

@@ -22,7 +22,13 @@ class SynthFailed(RuntimeError):
 
 
 def synth(
-    stage: str, out: Path, *, assets: bool = False, nag: bool = False, validation: bool = False
+    stage: str,
+    out: Path,
+    *,
+    assets: bool = False,
+    nag: bool = False,
+    validation: bool = False,
+    webhook_url: str | None = None,
 ) -> None:
     """Write the cloud assembly of `stage` into `out`.
 
@@ -34,6 +40,7 @@ def synth(
     context |= {
         "stage": stage,
         "nag": nag,
+        "webhookUrl": webhook_url,
         "aws:cdk:bundling-stacks": ["**"] if assets else [],
         "aws:cdk:enable-path-metadata": True,
         "aws:cdk:enable-asset-metadata": True,

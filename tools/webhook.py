@@ -14,13 +14,18 @@ from __future__ import annotations
 
 import argparse
 import json
+import subprocess
+import sys
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from tools.emulator import HOST
+from tools.paths import ROOT
 
 BODY_BYTES_MAX = 1 << 20
 CHOICES = ("status", "hang", "drop")
@@ -147,6 +152,40 @@ class Server(ThreadingHTTPServer):
     @property
     def url(self) -> str:
         return f"http://{HOST}:{self.server_address[1]}"
+
+
+@contextmanager
+def receiving() -> Iterator[Server]:
+    """Run a receiver in a thread of this process until the block ends."""
+    server = Server(0)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield server
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+def start(port: int) -> int:
+    """Start a receiver that outlives this command, and return its process id at once."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tools.webhook", str(port)],
+        cwd=ROOT,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    return process.pid
+
+
+def is_receiver(pid: int) -> bool:
+    """True if the process is a receiver, and not another that was given its number since."""
+    command = ["ps", "-o", "command=", "-p", str(pid)]
+    listed = subprocess.run(command, capture_output=True, text=True, check=False)
+    return "tools.webhook" in listed.stdout
 
 
 def main() -> None:

@@ -15,6 +15,7 @@ from tools.emulator import emulator
 from tools.http import Actor, Api
 from tools.local import deploy
 from tools.paths import LOCAL
+from tools.webhook import receiving
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -30,8 +31,8 @@ def stack() -> Iterator[dict[str, Any]]:
     LOCAL.mkdir(exist_ok=True)
     folder = Path(tempfile.mkdtemp(prefix="e2e-", dir=LOCAL))
     try:
-        with emulator() as url:
-            yield deploy(lambda: url, folder)
+        with emulator() as url, receiving() as receiver:
+            yield deploy(lambda: url, folder, receiver.url)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

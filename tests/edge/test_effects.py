@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import itertools
 import json
-import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -26,7 +25,7 @@ from holdfast.patterns.side_effects import ATTEMPTS_MAX, HOLD_MILLISECONDS
 from holdfast.writes.plan import Plan
 from holdfast.writes.table import Table
 from tests.relaying import AT, AT_MS, Killed
-from tools.webhook import Server
+from tools.webhook import Server, receiving
 
 SECRET = "a secret of this test"
 _NUMBERS = itertools.count(1)
@@ -34,13 +33,8 @@ _NUMBERS = itertools.count(1)
 
 @pytest.fixture
 def receiver() -> Iterator[Server]:
-    server = Server(0)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    yield server
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    with receiving() as server:
+        yield server
 
 
 class Visibility:

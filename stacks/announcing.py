@@ -141,11 +141,11 @@ class Announcing(Construct):
         return bus
 
     def _effects(self, functions: Functions, facts: sqs.Queue) -> lambda_.Function:
-        stage = self._stage
+        stage, secret_name = self._stage, f"{self._stage.prefix}-webhook"
         secret = secrets.Secret(
             self,
             "WebhookSecret",
-            secret_name=f"{stage.prefix}-webhook",
+            secret_name=secret_name,
             description="Signs deliveries to the webhook; its receiver has it too",
             generate_secret_string=secrets.SecretStringGenerator(
                 exclude_punctuation=True, password_length=48
@@ -159,7 +159,7 @@ class Announcing(Construct):
             timeout=EFFECTS_TIMEOUT,
             environment={
                 "EVENTS_QUEUE_URL": facts.queue_url,
-                "WEBHOOK_SECRET_ID": secret.secret_name,
+                "WEBHOOK_SECRET_ID": secret_name,
                 **({"WEBHOOK_URL": stage.webhook_url} if stage.webhook_url else {}),
                 **({"MAIL_FROM": stage.mail_from} if stage.mail_from else {}),
             },

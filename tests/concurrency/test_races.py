@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from threading import Barrier
-from typing import TypeVar
 
 import pytest
 
@@ -23,9 +19,9 @@ from holdfast.writes.refusals import Refusal
 from holdfast.writes.table import Table
 from tests.commands import OFFICER, TENANT, Office, made
 from tests.conftest import dynamodb
+from tests.racing import race
 
 RACERS = 20
-T = TypeVar("T")
 
 
 @pytest.fixture
@@ -33,18 +29,6 @@ def crowd(office: Office, endpoint: str) -> list[Office]:
     """As many offices as racers, with one client: each waits for real between its attempts."""
     client = dynamodb(endpoint, max_pool_connections=RACERS)
     return [Office(Table(client, office.table.name)) for _ in range(RACERS)]
-
-
-def race(jobs: list[Callable[[], T]]) -> list[T]:
-    """Run all jobs at once, in a thread each; their results, in the order of the jobs."""
-    start = Barrier(len(jobs))
-
-    def run(job: Callable[[], T]) -> T:
-        start.wait()
-        return job()
-
-    with ThreadPoolExecutor(len(jobs)) as pool:
-        return list(pool.map(run, jobs))
 
 
 def outcomes(results: list[Result]) -> Counter[str]:

@@ -5,7 +5,7 @@ STAGE ?= local
 OUT ?= .local/synth/$(STAGE)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup up down token demo test check synth plan lock
+.PHONY: help setup up down token demo test faults check synth plan lock
 
 help:  ## list the verbs
 	@sed -n 's/^\([a-z]*\):.*  ## /  make \1\t/p' Makefile | expand -t 16
@@ -28,6 +28,9 @@ demo: up  ## walk the main flows with real requests
 test: setup  ## run every test
 	@$(PYTHON) -m tools.setup extras
 	@$(PY) -m pytest tests
+
+faults: setup  ## every command through every fault [RUNS=2400] [REPLAY=seed]
+	@PYTHONPATH=layers/domain/python $(PY) -m tests.faults.matrix --runs="$(RUNS)" --replay="$(REPLAY)"
 
 check: setup  ## format, lint, types, unit tests and synth, in under a minute
 	@$(PY) -m tools.check

@@ -1,0 +1,78 @@
+"""What the matrix found: printed, as JSON, and as the table in README.md."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+JSON, README = ROOT / "benchmarks" / "faults.json", ROOT / "README.md"
+BEGIN, END = "<!-- faults:begin -->", "<!-- faults:end -->"
+
+
+@dataclass(frozen=True)
+class Run:
+    """One errand through one fault. `seed` alone says which, and repeats it."""
+
+    seed: int
+    errand: str
+    fault: str
+    fired: int
+    violations: tuple[str, ...]
+
+
+def cells(runs: Sequence[Run]) -> list[dict[str, str | int]]:
+    """Command by fault: runs, the runs in which the fault fired, and what was wrong."""
+    grouped: dict[tuple[str, str], list[Run]] = defaultdict(list)
+    for run in runs:
+        grouped[run.errand, run.fault].append(run)
+    return [
+        {
+            "command": errand,
+            "fault": fault,
+            "runs": len(some),
+            "fired": sum(run.fired > 0 for run in some),
+            "violations": sum(len(run.violations) for run in some),
+        }
+        for (errand, fault), some in sorted(grouped.items())
+    ]
+
+
+def table(runs: Sequence[Run]) -> str:
+    """By fault, in Markdown."""
+    lines = ["| Fault | Commands | Runs | Fired | Violations |", "|---|---:|---:|---:|---:|"]
+    faults: dict[str, list[Run]] = defaultdict(list)
+    for run in runs:
+        faults[run.fault].append(run)
+    for name, some in [*faults.items(), ("all", list(runs))]:
+        commands = len({run.errand for run in some})
+        fired, wrong = sum(r.fired > 0 for r in some), sum(len(r.violations) for r in some)
+        lines.append(f"| {name} | {commands} | {len(some)} | {fired} | {wrong} |")
+    return "\n".join(lines)
+
+
+def show(runs: Sequence[Run]) -> int:
+    """Print the table and what was wrong; 0 when nothing was, and every fault fired."""
+    print(table(runs))
+    bad = [run for run in runs if run.violations or not run.fired]
+    for run in bad:
+        print(f"\n{run.errand}, {run.fault}; see it again: make faults REPLAY={run.seed}")
+        print(*(run.violations or ["the fault did not fire"]), sep="\n")
+    return 1 if bad else 0
+
+
+def write(runs: Sequence[Run], seconds: float) -> int:
+    """Show the runs, and keep them where they are read."""
+    runs = sorted(runs, key=lambda run: run.seed)
+    code = show(runs)
+    print(f"\nseeds {runs[0].seed} to {runs[-1].seed}, {len(runs)} runs in {seconds:.0f} s")
+    JSON.parent.mkdir(exist_ok=True)
+    JSON.write_text(json.dumps(cells(runs), indent=1) + "\n")
+    text = README.read_text()
+    if BEGIN in text:
+        before, rest = text.split(BEGIN)
+        README.write_text(f"{before}{BEGIN}\n{table(runs)}\n{END}{rest.split(END)[1]}")
+    return code

@@ -113,7 +113,7 @@ class PlaceOrder(Body, kw_only=True):
 
 
 def _market(table: Table, cmd: orders.PlaceOrder, stale: Refused | None) -> orders.Market:
-    """The wallet and the products; all shards of a product whose picked shard was short."""
+    """The wallet and the products; after a refusal also the units of products on many shards."""
     wallet = table.state(cmd.wallet_key, stale, guess=True)
     shards, seen = {}, {}
     for line in cmd.products:
@@ -121,13 +121,21 @@ def _market(table: Table, cmd: orders.PlaceOrder, stale: Refused | None) -> orde
         product = table.state(key, stale, guess=True)
         shards[line.sku] = product["stockShards"] if product else 1
         if stale is not None and shards[line.sku] > 1:
-            seen[line.sku] = _shards(table, key, shards[line.sku])
+            seen[line.sku] = _units(table, key, shards[line.sku], line.quantity)
     return orders.Market(wallet, shards, seen)
 
 
-def _shards(table: Table, product: Key, count: int) -> Taken:
-    """The units of every shard of a product, as they all were at one moment."""
-    images = table.snapshot([keys.stock(product, shard) for shard in range(count)])
+def _units(table: Table, product: Key, shards: int, wanted: int) -> Taken:
+    """The units by shard: enough of them as a query finds them, else all at one moment.
+
+    A snapshot conflicts with every buyer of any shard, a query with nobody; so only a refusal,
+    which needs the one moment, waits for it.
+    """
+    listed = table.partition(product.pk, "STOCK#")
+    found = {int(image["SK"].rpartition("#")[2]): image["units"] for image in listed}
+    if sum(found.values()) >= wanted:
+        return found
+    images = table.snapshot([keys.stock(product, shard) for shard in range(shards)])
     return {shard: image["units"] if image else 0 for shard, image in enumerate(images)}
 
 

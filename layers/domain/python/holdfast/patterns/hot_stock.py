@@ -2,10 +2,10 @@
 
 Invariant: no shard goes below zero, so never more units leave than were there; and no
 request is refused while the product as a whole has enough. A taker first asks the shard
-that its own id picks; if that is short, all shards are read at one moment
-(TransactGetItems), and the plan takes from a single other shard that suffices or, when none
-does, gathers from several in its one transaction. Only a total that was short at that one
-moment is refused.
+that its own id picks; if that is short, it looks where the units lie (a query), and takes
+from a single other shard that suffices or, when none does, gathers from several in its one
+transaction. When that look finds too few, all shards are read at one moment
+(TransactGetItems), and only a total that was short at that moment is refused.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def open_shards(product: Key, units: int, shards: range) -> list[Write]:
 def choose(quantity: int, shards: int, preferred: int, seen: Taken | None) -> Taken | None:
     """Which units to take from which shards; None when `seen` is short of `quantity`.
 
-    `seen` are all shards at one moment, or None before anyone looked: then the preferred
+    `seen` are the units of all shards, or None before anyone looked: then the preferred
     shard is asked. Of several shards that suffice, the first from the preferred one on is
     taken; gathering starts at the fullest, so that it touches the fewest.
     """

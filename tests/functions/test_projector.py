@@ -256,7 +256,7 @@ def test_a_record_that_only_meets_trouble_is_given_up_by_the_stream_and_healed_b
 
 
 def test_capacity_units_of_one_event_and_of_many(table: Table) -> None:
-    """8 for the first event of a case, alone: lane, mark and two counters, each in a transaction."""
+    """Alone, a case's first event takes 8: lane, mark and two counters, in a transaction."""
     meter = Meter(table.client)
     counting = Counting(table)
     counting.deliver(life()[0])

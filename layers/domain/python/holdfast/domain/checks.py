@@ -6,7 +6,6 @@ no event was added, or one snapshot.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -18,7 +17,7 @@ from holdfast.patterns import keys, uniqueness
 from holdfast.patterns.outbox import Event, announce
 from holdfast.patterns.reconciliation import Finding, name_of, reset
 from holdfast.patterns.uniqueness import CASE_REFERENCE, EMAIL, Kind
-from holdfast.writes.plan import Key, create, delete, require
+from holdfast.writes.plan import Key, delete, require
 from holdfast.writes.refusals import Refusal
 from holdfast.writes.rules import Rule
 
@@ -78,32 +77,36 @@ def _enforcement(items: Partition) -> Iterator[Finding]:
     right = active[0] if active else None
     if held in active or held == right:
         return
-    if held is not None:
+    if right is None:
         this = Rule(Refusal.STALE_READ, Attr("enforcementId").eq(held))
-        because = "A place that no active enforcement holds is free."
-        yield Finding("guards", name_of(key), held, right, (delete(key, because, [this]),))
+        repair = delete(key, "A place that no active enforcement holds is free.", [this])
     else:
-        item, because = {"enforcementId": right}, "An active enforcement holds its place."
-        yield Finding("guards", name_of(key), held, right, (create(key, item, because),))
+        repair = reset(key, "enforcementId", held, right)
+    yield Finding("guards", name_of(key), held, right, (repair,))
 
 
 def trails(items: Partition) -> Iterator[Finding]:
     """Each owner's history has every version up to the owner's own, and no other."""
-    versions: dict[str, list[int]] = defaultdict(list)
-    for sk, image in items.items():
-        if sk.startswith("EVENT#"):
-            versions[image["owner"]].append(image["version"])
-    for owner, seen in versions.items():
-        image = items.get(owner, {})
-        follows = "version" in image and not image["PK"].startswith("WALLET#")
-        newest = image["version"] if follows else max(seen)
-        missing = sorted(set(range(1, newest + 1)) - set(seen))
-        pk = next(iter(items.values()))["PK"]
+    owners = {sk: image["version"] for sk, image in items.items() if _has_trail(image)}
+    seen: dict[str, list[int]] = {owner: [] for owner in owners}
+    for image in items.values():
+        if image["SK"].startswith("EVENT#"):
+            seen.setdefault(image["owner"], []).append(image["version"])
+    pk = next(iter(items.values()))["PK"]
+    for owner, versions in seen.items():
+        newest = owners.get(owner, max(versions, default=0))
+        missing = sorted(set(range(1, newest + 1)) - set(versions))
         if missing:
             place = keys.event(Key(pk, owner), missing[0])
             yield Finding("audit", name_of(place), None, f"versions {missing[:20]}")
-        if max(seen) > newest:
-            yield Finding("audit", name_of(Key(pk, owner)), newest, max(seen))
+        if max(versions, default=0) > newest:
+            yield Finding("audit", name_of(Key(pk, owner)), newest, max(versions))
+
+
+def _has_trail(image: Image) -> bool:
+    """The item's version is that of its newest event; a wallet's counts its movements."""
+    event = image["SK"].startswith("EVENT#")
+    return "version" in image and not event and not image["PK"].startswith("WALLET#")
 
 
 def entry_of(event: Image) -> Key:

@@ -41,8 +41,8 @@ def rebuild_projection(cmd: RebuildProjection) -> Plan:
     """A rebuild is a recount of one book that is put in place, whatever it finds."""
     found = named(cmd.projection)
     if found is None:
-        lane = keys.lane(cmd.tenant, cmd.projection, 0)
-        missing = guards.absent(lane, "Only a projection of this service is rebuilt.")
+        nowhere = keys.command(cmd.tenant, cmd.new_id("no projection"))
+        missing = guards.absent(nowhere, "Only a projection of this service is rebuilt.")
         return plan(cmd, missing, returns={})
     books = [found.book.name]
     given = {"names": [PROJECTED], "repair": True, "books": books, "rebuild": True}

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from holdfast.patterns import keys, projections
-from holdfast.patterns.projections import LANES, Lane, Projection
+from holdfast.patterns.projections import Lane, Projection
 from holdfast.writes.plan import Key
-from holdfast.writes.reads import batch
 from holdfast.writes.table import Table
+
+LANE_PREFIX = "LANE#"
 
 
 @dataclass(frozen=True)
@@ -29,34 +29,30 @@ class Counted:
 def read(table: Table, tenant: str, projection: Projection) -> Counted:
     """The live counts, each summed from consistent reads.
 
-    `as_of` is read first, so that it never claims more than what the counts hold.
+    The time is read before the counts, so that it never claims more than they hold; they are
+    read again if another generation went live meanwhile.
     """
     book = projection.book
-    wanted = [keys.lane(tenant, book.name, number) for number in range(LANES)]
-    found = batch(table, wanted)
-    lanes = [
-        projections.lane_from(tenant, book, number, found.get(key))
-        for number, key in enumerate(wanted)
-    ]
-    generation = max(lane.live for lane in lanes)
-    counted_to = max(lane.counted_to for lane in lanes)
-    stuck = _stuck(table, lanes[0], generation)
-    items = table.partition(keys.projection(tenant, projection.name, generation), "")
-    as_of = min([*stuck, counted_to]) if counted_to else None
-    return Counted(projections.totals(items), as_of)
+    while True:
+        items = table.partition(keys.lane(tenant, book.name, 0).pk, LANE_PREFIX)
+        lanes = [projections.lane_from(tenant, book, 0, item) for item in items]
+        lane = max(lanes or [Lane(tenant, book, 0)], key=lambda lane: lane.counted_to)
+        times = [*_stuck(table, lane), lane.counted_to]
+        counters = table.partition(keys.projection(tenant, projection.name, lane.live), "")
+        counts = projections.totals(counters)
+        now = projections.lane_from(tenant, book, 0, table.get(keys.lane(tenant, book.name, 0)))
+        if now.live == lane.live:
+            return Counted(counts, min(times) if lane.counted_to else None)
 
 
-def _stuck(table: Table, lane: Lane, generation: int) -> list[str]:
+def _stuck(table: Table, lane: Lane) -> list[str]:
     """When the events were that could not be counted and still are not."""
     prefix = keys.stuck(lane.tenant, lane.book.name, "")
-    markers = {
-        Key(keys.projection(lane.tenant, lane.book.name, generation), f"MARK#{name}"): marker
-        for marker in table.partition(prefix.pk, prefix.sk)
-        if (name := marker["SK"].removeprefix(prefix.sk))
-    }
-    marks: Mapping[Key, Any] = batch(table, list(markers)) if markers else {}
-    return [
-        marker["at"]
-        for key, marker in markers.items()
-        if marks.get(key, {}).get("version", 0) < marker["version"]
-    ]
+    marks = keys.mark(lane.tenant, lane.book.name, lane.live, "")
+    found = []
+    for marker in table.partition(prefix.pk, prefix.sk):
+        name = marker["SK"].removeprefix(prefix.sk)
+        mark = projections.mark_from(table.get(Key(marks.pk, marks.sk + name)))
+        if mark.version < marker["version"]:
+            found.append(marker["at"])
+    return found

@@ -144,6 +144,7 @@ class Inspector:
         page.findings += checks.wallet(balance, self.table.partition(balance["PK"], "ENTRY#"))
 
     def _order(self, page: Page, order: Image) -> None:
+        self._judge(page, order["PK"], "audit", checks.trails)
         if "stock" in self.names:
             self._sale(page, order)
         if "orders" not in self.names:

@@ -18,8 +18,6 @@ from holdfast.writes.table import Table
 LEASE_SECONDS = 900
 REPAIRS_MAX = 15
 REPAIR_WRITES_MAX = 55
-MARGIN = timedelta(seconds=60)
-"""Clocks and commits in flight: an order older than a scan by this was there when it began."""
 
 
 @dataclass(frozen=True)
@@ -28,6 +26,7 @@ class Run:
 
     table: Table
     progress: Progress
+    margin_seconds: int
 
     @property
     def tenant(self) -> str:
@@ -66,7 +65,9 @@ class Run:
         return tallied(self.cursor["tallies"], page.checked, findings, mended)
 
     def inspector(self, names: Iterable[str]) -> Inspector:
-        began = datetime.fromisoformat(self.cursor["began"]) - MARGIN
+        began = datetime.fromisoformat(self.cursor["began"]) - timedelta(
+            seconds=self.margin_seconds
+        )
         since = began.isoformat(timespec="milliseconds").replace("+00:00", "Z")
         return Inspector(self.table, self.tenant, frozenset(names), self.progress.now, since)
 

@@ -50,6 +50,8 @@ class Reconciling:
     drifted: Callable[[int], None]
     patience_seconds: int = 300
     page_items: int = PAGE_ITEMS
+    margin_seconds: int = 60
+    """Clocks and commits in flight: an order this much older than a scan was there for it."""
 
     def workflow(self) -> Workflow:
         return Workflow(NAME, self.step, _unless_lost)
@@ -57,7 +59,7 @@ class Reconciling:
     def step(self, table: Table, progress: Progress) -> Decision:
         """Read what the next step needs, and decide it."""
         phase = progress.cursor.get("phase", "begin")
-        return _PHASES[phase](self, Run(table, progress))
+        return _PHASES[phase](self, Run(table, progress, self.margin_seconds))
 
 
 def _unless_lost(progress: Progress, decision: Decision, refusals: tuple[Refused, ...]) -> Decision:

@@ -11,7 +11,6 @@ from holdfast.writes.table import Table
 from tests import scenes
 from tests.api import ADMIN, Answer, Api
 from tests.conftest import dynamodb
-from tests.metering import Meter
 from tests.proxy import Proxy
 from tests.scenes import CUSTOMER, basket
 
@@ -205,72 +204,6 @@ def test_the_same_key_with_another_amount_moves_nothing(api: Api) -> None:
     assert (other.status, other.code) == (422, "idempotency-key-reused")
     assert balance(api, wallet_id) == 90
     assert api.post(path, {"amount": 10}, actor=CUSTOMER, key="k").body["balance"] == 90
-
-
-# What a command costs.
-
-
-def test_an_order_of_one_line_takes_one_request_and_16_units(
-    api: Api, metered: tuple[Table, Meter]
-) -> None:
-    """Once this process has seen the wallet and the product; the sums are in docs/orders.md."""
-    table, meter = metered
-    shop = Api(table)
-    scenes.product(shop)
-    wallet_id = scenes.wallet(shop, 50_000)
-    buy(shop, wallet_id, 1)
-    meter.reset()
-    assert buy(shop, wallet_id, 1).status == 201
-    assert (meter.requests, meter.units) == (["TransactWriteItems"], 16)
-
-
-def test_in_a_new_process_an_order_first_reads_its_wallet_and_product(
-    api: Api, metered: tuple[Table, Meter]
-) -> None:
-    scenes.product(api)
-    wallet_id = scenes.wallet(api, 50_000)
-    table, meter = metered
-    assert buy(Api(table), wallet_id, 1).status == 201
-    assert meter.requests == ["GetItem", "GetItem", "TransactWriteItems"]
-
-
-def test_a_wrong_guess_costs_one_refused_commit_and_no_read(
-    api: Api, metered: tuple[Table, Meter]
-) -> None:
-    """The refusal brings the wallet's image with it."""
-    table, meter = metered
-    here = Api(table)
-    scenes.product(api)
-    wallet_id = scenes.wallet(api, 50_000)
-    buy(here, wallet_id, 1)
-    buy(api, wallet_id, 1)
-    meter.reset()
-    assert buy(here, wallet_id, 1).status == 201
-    assert meter.requests == ["TransactWriteItems"] * 2
-    assert balance(api, wallet_id) == 47_000
-
-
-def test_a_withdrawal_takes_one_request(api: Api, metered: tuple[Table, Meter]) -> None:
-    table, meter = metered
-    here = Api(table)
-    wallet_id = scenes.wallet(here, 100)
-    meter.reset()
-    path = f"/wallets/{wallet_id}/withdrawals"
-    assert here.post(path, {"amount": 10}, actor=CUSTOMER).status == 200
-    assert (meter.requests, meter.units) == (["TransactWriteItems"], 10)
-
-
-def test_a_refused_order_is_diagnosed_in_one_request_and_stored_by_one_put(
-    api: Api, metered: tuple[Table, Meter]
-) -> None:
-    table, meter = metered
-    here = Api(table)
-    scenes.product(here, stock=1)
-    wallet_id = scenes.wallet(here, 5_000)
-    buy(here, wallet_id, 1)
-    meter.reset()
-    assert buy(here, wallet_id, 1).code == "out-of-stock"
-    assert meter.requests == ["TransactWriteItems", "PutItem"]
 
 
 def test_an_item_that_a_later_release_made_keeps_its_fields(api: Api) -> None:

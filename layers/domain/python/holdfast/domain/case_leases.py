@@ -2,29 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from holdfast.domain.transitions import CaseCommand, Image, beside
 from holdfast.patterns import keys, leases
 from holdfast.patterns.commands import plan
+from holdfast.patterns.frozen import command
 from holdfast.writes.plan import Plan
 
 LEASE_SECONDS_MAX = 900
 
 
-@dataclass(frozen=True, kw_only=True)
+@command
 class AcquireLease(CaseCommand):
     seconds: int
 
 
-@dataclass(frozen=True, kw_only=True)
+@command
 class RenewLease(CaseCommand):
     lease_id: str
     fencing_number: int
     seconds: int
 
 
-@dataclass(frozen=True, kw_only=True)
+@command
 class ReleaseLease(CaseCommand):
     lease_id: str
     fencing_number: int

@@ -6,8 +6,6 @@ to OPEN (`reviews.py`). Each change names the version it saw, so that of two wri
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from boto3.dynamodb.conditions import Attr
 
 from holdfast.domain import officers
@@ -25,6 +23,7 @@ from holdfast.domain.transitions import (
 )
 from holdfast.patterns import keys, uniqueness
 from holdfast.patterns.commands import RECORD_HOURS, Command, expiry, plan
+from holdfast.patterns.frozen import command
 from holdfast.patterns.outbox import Event
 from holdfast.patterns.uniqueness import CASE_REFERENCE
 from holdfast.writes.plan import Plan, create, require
@@ -32,7 +31,7 @@ from holdfast.writes.refusals import Refusal
 from holdfast.writes.rules import Rule
 
 
-@dataclass(frozen=True, kw_only=True)
+@command
 class CreateCase(Command):
     external_ref: str
     title: str
@@ -40,28 +39,28 @@ class CreateCase(Command):
     priority: str
 
 
-@dataclass(frozen=True, kw_only=True)
+@command
 class AssignCase(VersionedCaseCommand):
     officer_id: str
 
 
-@dataclass(frozen=True, kw_only=True)
+@command
 class TransferCase(VersionedCaseCommand):
     to_officer_id: str
 
 
-@dataclass(frozen=True, kw_only=True)
+@command
 class SetLegalHold(VersionedCaseCommand):
     hold: bool
 
 
-@dataclass(frozen=True, kw_only=True)
+@command
 class EditCase(VersionedCaseCommand):
     title: str | None = None
     priority: str | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@command
 class ChangeExternalRef(VersionedCaseCommand):
     external_ref: str
 

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from boto3.dynamodb.conditions import Attr
 
 from holdfast.domain.transitions import CaseCommand, beside, case_plan, its_officer
 from holdfast.patterns import keys
+from holdfast.patterns.frozen import command
 from holdfast.patterns.outbox import Event
 from holdfast.writes.plan import Key, Plan, Write, create, delete, require, update
 from holdfast.writes.refusals import Refusal
 from holdfast.writes.rules import Rule
 
 
-@dataclass(frozen=True, kw_only=True)
+@command
 class OpenEnforcement(CaseCommand):
     kind: str
 
 
-@dataclass(frozen=True, kw_only=True)
+@command
 class CompleteEnforcement(CaseCommand):
     enforcement_id: str
     outcome: str

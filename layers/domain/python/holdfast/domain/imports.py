@@ -22,6 +22,7 @@ from holdfast.domain.transitions import Image
 from holdfast.patterns import keys
 from holdfast.patterns.commands import Command, expiry
 from holdfast.patterns.counters import SHARDS_DEFAULT
+from holdfast.patterns.frozen import command
 from holdfast.patterns.workflows import (
     RUNNING_HOURS,
     Decision,
@@ -48,7 +49,7 @@ CREATED, REFUSED, INVALID = OUTCOMES = ("created", "refused", "invalid")
 Row = Mapping[str, Any]
 
 
-@dataclass(frozen=True, kw_only=True)
+@command
 class ImportCases(Command):
     """`rows` are either the fields of a case or, under `errors`, why a line is none."""
 

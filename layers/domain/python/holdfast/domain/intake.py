@@ -6,19 +6,20 @@ intake, and the plan of a case alone costs no more for it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from holdfast.domain.cases import CreateCase, create_case
 from holdfast.domain.transitions import Image
 from holdfast.patterns import counters, keys
 from holdfast.patterns.commands import Command, plan
+from holdfast.patterns.frozen import command
 from holdfast.patterns.outbox import Event
 from holdfast.writes.plan import Key, Plan
 
 INTAKE = "intake"
 
 
-@dataclass(frozen=True, kw_only=True)
+@command
 class SpreadIntake(Command):
     """Set the number of shards that the tenant's intake is counted on."""
 

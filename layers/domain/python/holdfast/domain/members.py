@@ -6,8 +6,6 @@ never contend for it; each requires the case to be in a fit state at the commit.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from boto3.dynamodb.conditions import Attr
 
 from holdfast.domain.states import state_rules
@@ -20,6 +18,7 @@ from holdfast.domain.transitions import (
     its_officer_or_supervisor,
 )
 from holdfast.patterns import guards, keys
+from holdfast.patterns.frozen import command
 from holdfast.patterns.outbox import Event
 from holdfast.writes.plan import Key, Plan, create, delete, update
 from holdfast.writes.refusals import Refusal
@@ -29,27 +28,27 @@ INVESTIGATORS_MAX = 3
 OPEN_TASKS_MAX = 100
 
 
-@dataclass(frozen=True, kw_only=True)
+@command
 class AddInvestigator(CaseCommand):
     user_id: str
 
 
-@dataclass(frozen=True, kw_only=True)
+@command
 class RemoveInvestigator(CaseCommand):
     user_id: str
 
 
-@dataclass(frozen=True, kw_only=True)
+@command
 class OpenTask(CaseCommand):
     title: str
 
 
-@dataclass(frozen=True, kw_only=True)
+@command
 class CloseTask(CaseCommand):
     task_id: str
 
 
-@dataclass(frozen=True, kw_only=True)
+@command
 class AddNote(CaseCommand):
     text: str
 

@@ -20,6 +20,7 @@ from holdfast.domain.states import CLOSED
 from holdfast.domain.transitions import Image, listing
 from holdfast.patterns import guards, keys
 from holdfast.patterns.commands import Command
+from holdfast.patterns.frozen import command
 from holdfast.patterns.outbox import Event
 from holdfast.patterns.workflows import Decision, Finish, Later, Progress, Step, Workflow, accept
 from holdfast.writes.outcomes import Refused
@@ -37,7 +38,7 @@ FIRST = "0"
 """Before the first place in a list, which is a time."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@command
 class OffboardOfficer(Command):
     officer_id: str
     to_officer_ids: tuple[str, ...]

@@ -6,13 +6,13 @@ They are separate items so that a check of the one and a count on the other neve
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from boto3.dynamodb.conditions import Attr
 
 from holdfast.patterns import guards, keys, uniqueness
 from holdfast.patterns.commands import Command, plan
+from holdfast.patterns.frozen import command
 from holdfast.patterns.outbox import Event
 from holdfast.patterns.uniqueness import EMAIL
 from holdfast.writes.plan import Key, Plan, Write, create, require, update
@@ -24,7 +24,7 @@ LOAD_MAX = 10_000
 """The most cases that any officer may be allowed at once."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@command
 class RegisterOfficer(Command):
     officer_id: str
     name: str
@@ -32,7 +32,7 @@ class RegisterOfficer(Command):
     max_load: int
 
 
-@dataclass(frozen=True, kw_only=True)
+@command
 class OfficerCommand(Command):
     """A command on one officer, at the version that the caller saw."""
 
@@ -44,22 +44,22 @@ class OfficerCommand(Command):
         return keys.officer_profile(self.tenant, self.officer_id)
 
 
-@dataclass(frozen=True, kw_only=True)
+@command
 class ChangeEmail(OfficerCommand):
     email: str
 
 
-@dataclass(frozen=True, kw_only=True)
+@command
 class ActivateOfficer(OfficerCommand):
     pass
 
 
-@dataclass(frozen=True, kw_only=True)
+@command
 class DeactivateOfficer(OfficerCommand):
     pass
 
 
-@dataclass(frozen=True, kw_only=True)
+@command
 class ChangeMaxLoad(OfficerCommand):
     max_load: int
 

@@ -7,21 +7,21 @@ request does it once.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from holdfast.patterns import keys, outbox, side_effects
 from holdfast.patterns.commands import Command, plan
+from holdfast.patterns.frozen import command
 from holdfast.patterns.outbox import Event
 from holdfast.writes.plan import Key, Plan
 
 
-@dataclass(frozen=True, kw_only=True)
+@command
 class RedriveEntry(Command):
     event_id: str
 
 
-@dataclass(frozen=True, kw_only=True)
+@command
 class RedriveEffect(Command):
     provider: str
     operation_id: str

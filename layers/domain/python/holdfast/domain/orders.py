@@ -18,6 +18,7 @@ from holdfast.domain.products import require_quoted
 from holdfast.domain.transitions import Image
 from holdfast.patterns import guards, hot_stock, keys
 from holdfast.patterns.commands import Command, plan
+from holdfast.patterns.frozen import command
 from holdfast.patterns.hot_stock import Taken
 from holdfast.patterns.outbox import Event
 from holdfast.writes.plan import WRITES_MAX, Key, Plan, Write, create, require, update
@@ -37,7 +38,7 @@ class Line(NamedTuple):
     unit_price: int
 
 
-@dataclass(frozen=True, kw_only=True)
+@command
 class PlaceOrder(Command):
     wallet_id: str
     currency: str
@@ -61,7 +62,7 @@ class PlaceOrder(Command):
         return sum(line.quantity * line.unit_price for line in self.products)
 
 
-@dataclass(frozen=True, kw_only=True)
+@command
 class CancelOrder(Command):
     order_id: str
     expected_version: int
@@ -74,7 +75,7 @@ class CancelOrder(Command):
 @dataclass(frozen=True)
 class Market:
     """What an order is planned on: the wallet, and by SKU the shard count and, once someone
-    had to look, the units of every shard at one moment."""
+    had to look, the units of every shard: at one moment, if they are too few."""
 
     wallet: Image | None
     shards: Mapping[str, int]

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from boto3.dynamodb.conditions import Attr
 
 from holdfast.domain.transitions import Image
 from holdfast.patterns import hot_stock, keys
 from holdfast.patterns.commands import Command, plan
+from holdfast.patterns.frozen import command
 from holdfast.patterns.outbox import Event
 from holdfast.writes.plan import Key, Plan, Write, create, require, update
 from holdfast.writes.refusals import Refusal
 from holdfast.writes.rules import Rule
 
 
-@dataclass(frozen=True, kw_only=True)
+@command
 class RegisterProduct(Command):
     sku: str
     name: str
@@ -25,7 +24,7 @@ class RegisterProduct(Command):
     stock_shards: int = 1
 
 
-@dataclass(frozen=True, kw_only=True)
+@command
 class ProductCommand(Command):
     sku: str
 
@@ -34,18 +33,18 @@ class ProductCommand(Command):
         return keys.product(self.tenant, self.sku)
 
 
-@dataclass(frozen=True, kw_only=True)
+@command
 class Restock(ProductCommand):
     quantity: int
 
 
-@dataclass(frozen=True, kw_only=True)
+@command
 class ChangePrice(ProductCommand):
     unit_price: int
     expected_version: int
 
 
-@dataclass(frozen=True, kw_only=True)
+@command
 class SpreadStock(ProductCommand):
     """Raise the number of a live product's stock shards."""
 

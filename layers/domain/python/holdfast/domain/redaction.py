@@ -24,6 +24,7 @@ from holdfast.domain.transitions import (
 )
 from holdfast.patterns import guards, keys
 from holdfast.patterns.commands import digest
+from holdfast.patterns.frozen import command
 from holdfast.patterns.outbox import Event
 from holdfast.patterns.uniqueness import CASE_REFERENCE
 from holdfast.patterns.workflows import Decision, Finish, Progress, Step, Workflow, accept
@@ -58,7 +59,7 @@ ITEMS_PER_STEP = 30
 """Each event of a step may be repeated by an outbox entry and a command record."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@command
 class RedactCase(VersionedCaseCommand):
     pass
 

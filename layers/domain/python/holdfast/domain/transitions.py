@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from boto3.dynamodb.conditions import Attr
@@ -11,6 +10,7 @@ from boto3.dynamodb.conditions import Attr
 from holdfast.domain.states import state_rules
 from holdfast.patterns import keys, leases
 from holdfast.patterns.commands import Command, plan
+from holdfast.patterns.frozen import command
 from holdfast.patterns.outbox import Event
 from holdfast.writes.plan import Key, Plan, Write, require, update
 from holdfast.writes.refusals import Refusal
@@ -20,7 +20,7 @@ Image = Mapping[str, Any]
 Rules = Sequence[Rule]
 
 
-@dataclass(frozen=True, kw_only=True)
+@command
 class CaseCommand(Command):
     """A command on one case; `fencing_number` is the lease it was made under, if any."""
 
@@ -32,7 +32,7 @@ class CaseCommand(Command):
         return keys.case(self.tenant, self.case_id)
 
 
-@dataclass(frozen=True, kw_only=True)
+@command
 class VersionedCaseCommand(CaseCommand):
     """A command that changes a case, at the version that the caller saw."""
 

@@ -8,13 +8,12 @@ number of its movements: 0 when opened.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from boto3.dynamodb.conditions import Attr
 
 from holdfast.domain.transitions import Image
 from holdfast.patterns import guards, keys
 from holdfast.patterns.commands import Command, plan
+from holdfast.patterns.frozen import command
 from holdfast.patterns.outbox import Event
 from holdfast.writes.plan import Key, Plan, Write, create, update
 from holdfast.writes.refusals import Refusal
@@ -25,14 +24,14 @@ BALANCE_MAX = 10**15
 BASIS_POINTS_MAX = 10_000
 
 
-@dataclass(frozen=True, kw_only=True)
+@command
 class OpenWallet(Command):
     currency: str
     owner_id: str | None = None
     """Whom the wallet is for, where that is not the caller."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@command
 class WalletCommand(Command):
     wallet_id: str
 
@@ -41,19 +40,19 @@ class WalletCommand(Command):
         return keys.wallet(self.tenant, self.wallet_id)
 
 
-@dataclass(frozen=True, kw_only=True)
+@command
 class Deposit(WalletCommand):
     amount: int
     note: str | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@command
 class Withdraw(WalletCommand):
     amount: int
     note: str | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@command
 class AccrueInterest(WalletCommand):
     rate_basis_points: int
 

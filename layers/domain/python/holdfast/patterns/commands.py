@@ -17,6 +17,7 @@ import msgspec
 from boto3.dynamodb.conditions import Attr
 
 from holdfast.patterns import keys
+from holdfast.patterns.frozen import Frozen, command
 from holdfast.patterns.outbox import Event, announce
 from holdfast.writes.plan import Key, Plan, Write, create, update
 from holdfast.writes.refusals import Refusal
@@ -35,8 +36,8 @@ IN_PROGRESS, COMPLETED = "IN_PROGRESS", "COMPLETED"
 FAILED_RETRYABLE, FAILED_FINAL = "FAILED_RETRYABLE", "FAILED_FINAL"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Command:
+@command
+class Command(Frozen):
     """A request as a frozen value: all that its planner may know.
 
     `at` is ISO 8601 in UTC with milliseconds; `request_hash` covers the concrete path and

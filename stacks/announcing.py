@@ -19,11 +19,12 @@ from stacks.streams import consume_stream
 
 RELAY_TIMEOUT = Duration.seconds(60)
 EFFECTS_TIMEOUT = Duration.seconds(60)
-WORKFLOWS_TIMEOUT = Duration.seconds(60)
+WORKERS = {"workflows": Duration.seconds(60), "reconciliations": Duration.seconds(300)}
+"""The channels of many-step commands, with the timeouts of the functions that take their steps."""
 EFFECTS_RECEIVES_MAX = 100
 """The ledger gives up after eight attempts; this is for messages that nothing can read, and
 leaves room for those that go back only because one before them waits."""
-WORKFLOWS_RECEIVES_MAX = 10
+WORKERS_RECEIVES_MAX = 10
 SOURCE = "holdfast"
 OUTBOX, LEDGER = "OUTBOX#*", "SIDE_EFFECT#*"
 
@@ -51,50 +52,42 @@ class Announcing(Construct):
             # A bus has no deduplication ids of its own to hand on.
             content_based_deduplication=stage.event_bus,
         )
-        steps = FifoQueue(
-            self,
-            stage,
-            "workflows",
-            timeout=WORKFLOWS_TIMEOUT,
-            receives_max=WORKFLOWS_RECEIVES_MAX,
-        )
-        self.workflows = steps.queue
+        workers = {
+            name: FifoQueue(self, stage, name, timeout=timeout, receives_max=WORKERS_RECEIVES_MAX)
+            for name, timeout in WORKERS.items()
+        }
+        self.workers = {name: fifo.queue for name, fifo in workers.items()}
         failures = failure_queue(self, stage, "relay")
-        self.relay = self._relay(functions, table, facts.queue, steps.queue, failures)
+        self.relay = self._relay(functions, table, facts.queue, failures)
         self.effects = self._effects(functions, facts.queue)
         self.functions = {"relay_outbox": self.relay, "perform_effects": self.effects}
-        self.queues = {
-            "events": facts.queue,
-            "events-dead": facts.dead,
-            "workflows": steps.queue,
-            "workflows-dead": steps.dead,
-            "relay-failures": failures,
-        }
+        self.queues = {"relay-failures": failures}
+        for name, fifo in {"events": facts, **workers}.items():
+            self.queues |= {name: fifo.queue, f"{name}-dead": fifo.dead}
 
     def _relay(
         self,
         functions: Functions,
         table: dynamodb.Table,
         facts: sqs.Queue,
-        steps: sqs.Queue,
         failures: sqs.Queue,
     ) -> lambda_.Function:
         bus = self._bus(facts) if self._stage.event_bus else None
+        targeted = self.workers if bus else {"events": facts, **self.workers}
         function, role = functions.add(
             "relay_outbox",
             description="Stream and schedule -> queues: announces what was committed, in order",
             timeout=RELAY_TIMEOUT,
             environment={
-                "EVENTS_QUEUE_URL": facts.queue_url,
-                "WORKFLOWS_QUEUE_URL": steps.queue_url,
+                **{f"{name.upper()}_QUEUE_URL": one.queue_url for name, one in targeted.items()},
                 **({"EVENTS_BUS_NAME": bus.event_bus_name} if bus else {}),
             },
         )
         self._access.read(role, (*AGGREGATES, *COMMAND_RECORDS, LEDGER, OUTBOX))
         self._access.read_indexes(role, ("outbox-open",))
         self._access.write_in_transactions(role, (OUTBOX,))
-        targeted = [steps.queue_arn] if bus else [facts.queue_arn, steps.queue_arn]
-        role.add_to_policy(_allow("Announce", ["sqs:SendMessage"], targeted))
+        arns = [queue.queue_arn for queue in targeted.values()]
+        role.add_to_policy(_allow("Announce", ["sqs:SendMessage"], arns))
         if bus:
             role.add_to_policy(_allow("PutEvents", ["events:PutEvents"], [bus.event_bus_arn]))
         consume_stream(

@@ -13,6 +13,7 @@ from aws_lambda_powertools.metrics import EphemeralMetrics
 from botocore.exceptions import ReadTimeoutError
 
 from holdfast.edge.publishers import BusPublisher, Message, QueuePublisher, group_of
+from holdfast.edge.relay_app import publishers
 from holdfast.edge.telemetry import Telemetry
 from tests.conftest import CREDENTIALS
 from tools.emulator import REGION
@@ -95,3 +96,18 @@ def test_a_group_of_a_long_aggregate_is_its_digest_within_the_queues_limit() -> 
     assert group_of("CASE#acme#1#META") == "CASE#acme#1#META"
     assert (len(group_of(long)), group_of(long)) == (64, group_of(long))
     assert group_of(long) != group_of(long + "#1")
+
+
+def test_each_queue_of_the_environment_is_a_channel_and_facts_go_to_a_bus_if_there_is_one(
+    monkeypatch: pytest.MonkeyPatch, telemetry: Telemetry
+) -> None:
+    monkeypatch.setenv("AWS_DEFAULT_REGION", REGION)
+    monkeypatch.setenv("EVENTS_QUEUE_URL", "https://queues/events")
+    monkeypatch.setenv("WORKFLOWS_QUEUE_URL", "https://queues/workflows")
+    ways = publishers(telemetry)
+    assert {name: getattr(way, "url", None) for name, way in ways.items()} == {
+        "events": "https://queues/events",
+        "workflows": "https://queues/workflows",
+    }
+    monkeypatch.setenv("EVENTS_BUS_NAME", "bus")
+    assert isinstance(publishers(telemetry)["events"], BusPublisher)

@@ -12,7 +12,7 @@ from stacks.stage import DEV, reaching
 from tests.stacks.conftest import Resources, only
 from tests.stacks.test_access import FENCED, actions, item_statements, statements
 
-QUEUES = ("events", "workflows")
+QUEUES = ("events", "workflows", "reconciliations")
 
 
 def queues(resources: Resources, stage: str) -> dict[str, dict[str, Any]]:
@@ -109,14 +109,12 @@ def test_effects_change_their_ledger_alone(resources: Resources, stage: str) -> 
         assert changed == {"dynamodb:LeadingKeys": ["SIDE_EFFECT#*"]}
 
 
-def test_the_relay_sends_to_its_two_queues_alone(resources: Resources, stage: str) -> None:
-    sending = [
-        statement
-        for statement in statements(resources, stage, "RelayOutbox")
-        if "sqs:SendMessage" in actions(statement)
-    ]
-    targets = {json.dumps(s["Resource"]) for s in sending}
-    assert len(targets) == 2
+def test_the_relay_sends_to_the_queues_of_its_channels_alone(
+    resources: Resources, stage: str
+) -> None:
+    found = {item.get("Sid"): item for item in statements(resources, stage, "RelayOutbox")}
+    assert actions(found["Announce"]) == {"sqs:SendMessage"}
+    assert len(found["Announce"]["Resource"]) == len(QUEUES)
 
 
 def test_where_a_stage_has_an_address_its_effects_go_there() -> None:

@@ -13,9 +13,10 @@ from holdfast.edge.outbox_sweep import Sweep
 from holdfast.edge.publishers import BusPublisher, Publisher, QueuePublisher
 from holdfast.edge.relay import Relay
 from holdfast.edge.telemetry import Telemetry
-from holdfast.patterns.outbox import EVENTS, WORKFLOWS
+from holdfast.patterns.outbox import EVENTS
 
 READ_TIMEOUT_SECONDS = 5
+QUEUE_URL = "_QUEUE_URL"
 ATTEMPTS = 2
 """A lost answer is asked for again at once, under the same deduplication ids."""
 
@@ -41,12 +42,15 @@ def relay_handler(relay: Relay) -> Callable[[dict[str, Any], Any], Any]:
 
 
 def publishers(telemetry: Telemetry) -> dict[str, Publisher]:
-    """Where the stage sends each channel: queues by their URLs, facts to a bus if it has one."""
+    """Where the stage sends each channel: to the queue `<CHANNEL>_QUEUE_URL`, facts to a bus if
+    there is `EVENTS_BUS_NAME`."""
     settings = {"read_timeout": READ_TIMEOUT_SECONDS, "attempts": ATTEMPTS}
     queue = client("sqs", **settings)
     ways: dict[str, Publisher] = {
-        WORKFLOWS: QueuePublisher(queue, os.environ["WORKFLOWS_QUEUE_URL"], telemetry)
+        name.removesuffix(QUEUE_URL).lower(): QueuePublisher(queue, url, telemetry)
+        for name, url in os.environ.items()
+        if name.endswith(QUEUE_URL)
     }
     if bus := os.environ.get("EVENTS_BUS_NAME"):
-        return ways | {EVENTS: BusPublisher(client("events", **settings), bus, telemetry)}
-    return ways | {EVENTS: QueuePublisher(queue, os.environ["EVENTS_QUEUE_URL"], telemetry)}
+        ways[EVENTS] = BusPublisher(client("events", **settings), bus, telemetry)
+    return ways

@@ -137,8 +137,14 @@ def event(owner: Key, version: int) -> Key:
 
 
 def aggregate(owner: Key) -> str:
-    """What order is kept for: one owner item, across all tenants."""
-    return f"{owner.pk}#{owner.sk}"
+    """What order is kept for: one owner item, across all tenants.
+
+    Raises `ValueError` for an owner that `owner_of` could not find again.
+    """
+    name = f"{owner.pk}{SEPARATOR}{owner.sk}"
+    if owner_of(name) != owner:
+        raise ValueError("the partition key of an owner of events has three parts")
+    return name
 
 
 def owner_of(aggregate: str) -> Key:

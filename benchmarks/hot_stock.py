@@ -2,9 +2,8 @@
 
 The clock is simulated and the chance seeded, so the figures do not depend on the machine.
 Buyers choose shards and wait between attempts by the service's own functions; what is
-modelled is DynamoDB: a get or a query answers after 3 ms, a
-transaction after 12, and a transaction holds its items for the 6 in its middle, during which
-others that want one of them are cancelled (`docs/performance.md`).
+modelled is DynamoDB: a get or a query answers after 3 ms, a transaction after 12, and it holds
+its items for the 6 in its middle, during which others that want one of them are cancelled.
 
 `python -m benchmarks.hot_stock` prints the rows; `results()` is for `make bench`.
 """

@@ -142,6 +142,10 @@ TESTS = {
     "/test_offboarding.py::test_a_case_given_while_it_is_accepted_counts",
     "A counter's number of shards changes from the one that was read.": "tests/functions"
     "/test_intake.py::test_of_two_who_raise_the_shards_as_read_the_second_plans_anew",
+    "A dead entry is announced after all when its tenant's administrator says so.": "tests"
+    "/functions/test_ops.py::test_a_redrive_is_a_command_done_once",
+    "An effect that failed for good is tried again when its administrator says so.": "tests"
+    "/functions/test_ops.py::test_failed_effects_are_listed_read_and_sent_again",
     # money and goods
     "A wallet id is used once.": _MONEY + "test_a_wallet_is_opened_empty_for_its_caller",
     "A balance moves from the version that was read, and stays within its bounds.": _IN_ORDER

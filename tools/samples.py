@@ -22,8 +22,10 @@ from holdfast.domain import (
     members,
     offboarding,
     officers,
+    operations,
     orders,
     products,
+    reconciliations,
     redaction,
     reviews,
     wallets,
@@ -224,7 +226,23 @@ _MANY_STEPS = (
     _sample(intake.SpreadIntake, "root", None, shards=4),
 )
 
+_OPERATIONS = (
+    _sample(
+        operations.RedriveEntry, "root", keys.outbox(_CASE_KEY, 6, AT[:10]), event_id="event-1"
+    ),
+    _sample(
+        operations.RedriveEffect,
+        "root",
+        {"redrives": 1},
+        provider="webhook",
+        operation_id="event-1",
+    ),
+    _sample(reconciliations.Reconcile, "root", names=("wallets",), repair=True),
+    _sample(reconciliations.RebuildProjection, "root", projection="cases-by-status"),
+)
+
 SAMPLES = {
-    sample.name: sample for sample in (*_CASES, *_MEMBERS, *_OFFICERS, *_MONEY, *_MANY_STEPS)
+    sample.name: sample
+    for sample in (*_CASES, *_MEMBERS, *_OFFICERS, *_MONEY, *_MANY_STEPS, *_OPERATIONS)
 }
 """By name: the command's class, and for another form of the same command a word more."""

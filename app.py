@@ -4,6 +4,8 @@ import aws_cdk as cdk
 
 from stacks.data import DataStack
 from stacks.observability import ObservabilityStack
+from stacks.regions import across_regions
+from stacks.replica import ReplicaStack
 from stacks.service import ServiceStack
 from stacks.stage import reaching, stage_named
 
@@ -12,9 +14,15 @@ def main() -> None:
     app = cdk.App()
     context = app.node.try_get_context
     stage = reaching(stage_named(context("stage")), context("webhookUrl"), context("mailFrom"))
-    data = DataStack(app, stage)
-    service = ServiceStack(app, stage, data)
-    ObservabilityStack(app, stage, data, service)
+    stage = across_regions(stage, context)
+    if stage.writes:
+        data = DataStack(app, stage)
+        service = ServiceStack(app, stage, data)
+        ObservabilityStack(app, stage, service, data.table.table_name)
+    else:
+        ObservabilityStack(app, stage, ReplicaStack(app, stage), stage.table_name)
+    for stack in app.node.children:
+        cdk.Tags.of(stack).add("component", stack.node.id.lower())
     if context("nag"):
         from cdk_nag import AwsSolutionsChecks
 

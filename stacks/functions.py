@@ -1,5 +1,7 @@
 """How every function is made: a role, a log group and an environment of its own."""
 
+from typing import Any
+
 from aws_cdk import Duration, RemovalPolicy
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
@@ -8,9 +10,18 @@ from constructs import Construct
 
 from stacks.bundling import RUNTIME, dependencies_code, domain_code, functions_code
 from stacks.findings import acknowledge
+from stacks.releases import live
 from stacks.stage import StageConfig
 
 ARCHITECTURE = lambda_.Architecture.ARM_64
+RESERVED = {
+    "project_events": 10,
+    "relay_outbox": 10,
+    "perform_effects": 10,
+    "run_workflows": 5,
+    "reconcile": 2,
+}
+"""Workers at a time: a flood of events must not take the concurrency that answers callers."""
 
 
 class Functions(Construct):
@@ -39,8 +50,8 @@ class Functions(Construct):
         description: str,
         timeout: Duration,
         environment: dict[str, str] | None = None,
-    ) -> tuple[lambda_.Function, iam.Role]:
-        """The function and its role, which so far may only write its own log."""
+    ) -> tuple[lambda_.IFunction, iam.Role]:
+        """What is called, and its role, which so far may only write its own log."""
         construct_id = "".join(word.capitalize() for word in file.split("_"))
         log_group = self._log_group(construct_id, file)
         role = self._role(construct_id, log_group)
@@ -60,8 +71,18 @@ class Functions(Construct):
             timeout=timeout,
             tracing=lambda_.Tracing.ACTIVE if self._stage.tracing else lambda_.Tracing.DISABLED,
             environment=self._environment | (environment or {}),
+            **(self._published(file) if self._stage.versions else {}),
+            # Traffic may have to go back to a version, so it outlives the one that replaced it.
+            current_version_options=lambda_.VersionOptions(removal_policy=RemovalPolicy.RETAIN),
         )
-        return function, role
+        return live(function, self._stage, file), role
+
+    @staticmethod
+    def _published(file: str) -> dict[str, Any]:
+        return {
+            "snap_start": lambda_.SnapStartConf.ON_PUBLISHED_VERSIONS,
+            "reserved_concurrent_executions": RESERVED.get(file),
+        }
 
     def _name(self, file: str) -> str:
         return f"{self._stage.prefix}-{file}"

@@ -11,8 +11,7 @@ from constructs import Construct
 
 from stacks.alarms import BASELINE, TOGETHER, TOGETHER_OF, WATCHES, Of, Watch
 from stacks.dashboard import rows
-from stacks.data import DataStack
-from stacks.service import ServiceStack
+from stacks.data import environment
 from stacks.stage import StageConfig
 from stacks.watched import Watched, metric
 
@@ -24,7 +23,7 @@ class ObservabilityStack(Stack):
     """Alarms find their functions and queues in the service stack: none can be forgotten."""
 
     def __init__(
-        self, scope: Construct, stage: StageConfig, data: DataStack, service: ServiceStack
+        self, scope: Construct, stage: StageConfig, service: Stack, table_name: str
     ) -> None:
         super().__init__(
             scope,
@@ -32,12 +31,13 @@ class ObservabilityStack(Stack):
             stack_name=f"{stage.prefix}-observability",
             description=f"Holdfast {stage.name}: alarms, dashboard, topic",
             termination_protection=stage.keep_data,
+            env=environment(stage),
         )
         self.add_stack_dependency(service)
         self._stage = stage
         self._topic = self._alarm_topic()
         self._alarms: dict[str, cloudwatch.IAlarm] = {}
-        watched = watched_in(service, stage, data.table.table_name)
+        watched = watched_in(service, stage, table_name)
         for watch in WATCHES:
             if stage.math_alarms or watch.of is not Of.TABLE:
                 self._watch(watch, watched)
@@ -121,7 +121,7 @@ def described(watch: Watch) -> str:
     return f"{'URGENT. ' if watch.urgent else ''}{watch.why} Runbook: {watch.runbook}"
 
 
-def watched_in(service: ServiceStack, stage: StageConfig, table_name: str) -> Watched:
+def watched_in(service: Stack, stage: StageConfig, table_name: str) -> Watched:
     """Everything of the stack that AWS counts, by the names that the stack gave."""
     parts = service.node.find_all()
     functions = [part for part in parts if isinstance(part, lambda_.Function)]

@@ -7,7 +7,7 @@ from constructs import Construct
 from stacks.access import COMMAND_KEYS, QUERY_KEYS, TableAccess
 from stacks.announcing import Announcing
 from stacks.api import Api
-from stacks.data import INDEXES, DataStack
+from stacks.data import INDEXES, DataStack, environment
 from stacks.firewall import Firewall
 from stacks.functions import Functions
 from stacks.identity import Identity
@@ -27,6 +27,7 @@ class ServiceStack(Stack):
             stack_name=f"{stage.prefix}-service",
             description=f"Holdfast {stage.name}: API, functions, users",
             termination_protection=stage.keep_data,
+            env=environment(stage),
         )
         self._functions = Functions(self, stage, data.table.table_name)
         self._access = TableAccess(data.table, data.key, stage)

@@ -22,8 +22,14 @@ class StageConfig:
     strong_sign_in: bool = True
     """A second factor and Cognito's threat protection."""
     firewall: bool = True
+    versions: bool = True
+    """Published versions behind an alias, with SnapStart, and a reserve for each worker."""
+    gradual: bool = True
+    """A new version takes a tenth of the calls for five minutes, and goes back if alarms ring."""
     api_logs: bool = True
     tracing: bool = True
+    insights: bool = True
+    """Contributor insights: which keys are hot."""
     math_alarms: bool = True
     """Alarms on sums, on anomaly bands and on other alarms; the emulator refuses them."""
     fenced: bool = True
@@ -37,12 +43,33 @@ class StageConfig:
     """Where events are delivered: `-c webhookUrl=https://…`; None delivers nowhere."""
     mail_from: str | None = None
     """The verified address that mail comes from: `-c mailFrom=…`; None sends none."""
+    write_region: str | None = None
+    """The one Region whose functions may write; needed with replicas."""
+    replica_regions: tuple[str, ...] = ()
+    """Other Regions that hold the table, answer reads and say where commands are taken."""
+    replica_keys: tuple[tuple[str, str], ...] = ()
+    """With a customer key: the ARN of each replica Region's own key."""
+    region: str | None = None
+    """Where this deployment is, if the stage has several."""
+    write_url: str | None = None
+    """The API of the write Region, as the other Regions name it to whoever sends a command."""
+    user_pool_arn: str | None = None
+    """The write Region's users, whom the other Regions' APIs know too."""
     layer_platform: str | None = "aarch64-manylinux2014"
     """Platform of compiled packages; None builds for this machine and its interpreter."""
 
     @property
     def prefix(self) -> str:
         return f"holdfast-{self.name}"
+
+    @property
+    def table_name(self) -> str | None:
+        """A table of several Regions has one name in all of them; any other is named by AWS."""
+        return f"{self.prefix}-table" if self.replica_regions else None
+
+    @property
+    def writes(self) -> bool:
+        return self.region == self.write_region
 
 
 PROD = StageConfig(name="prod")
@@ -56,6 +83,7 @@ DEV = replace(
     password_sign_in=True,
     strong_sign_in=False,
     firewall=False,
+    gradual=False,
     rate_per_second=50,
 )
 LOCAL = replace(
@@ -64,7 +92,9 @@ LOCAL = replace(
     log_days=1,
     api_logs=False,
     tracing=False,
+    insights=False,
     math_alarms=False,
+    versions=False,
     fenced=False,
     rate_per_second=None,
     custom_id="401dfa57",

@@ -9,6 +9,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 from tools.paths import ROOT
@@ -29,12 +30,13 @@ def synth(
     nag: bool = False,
     validation: bool = False,
     webhook_url: str | None = None,
+    settings: Mapping[str, str] | None = None,
 ) -> None:
     """Write the cloud assembly of `stage` into `out`.
 
     Without `assets` nothing is bundled: templates are the same, in half the time. With `nag` the
     AwsSolutions rules, and with `validation` the CDK's own, write `validation-report.json` beside
-    the templates.
+    the templates. `settings` are more of what `-c` gives.
     """
     context = json.loads((ROOT / "cdk.json").read_text())["context"]
     context |= {
@@ -45,6 +47,7 @@ def synth(
         "aws:cdk:enable-path-metadata": True,
         "aws:cdk:enable-asset-metadata": True,
         "@aws-cdk/core:failSynthOnValidationErrors": False,
+        **(settings or {}),
     }
     env = {
         "CDK_CONTEXT_JSON": json.dumps(context),

@@ -24,7 +24,10 @@ def test_the_table_streams_new_images_expires_items_and_can_be_restored(
     table = only(resources(stage, TABLE))["Properties"]
     assert table["StreamSpecification"] == {"StreamViewType": "NEW_IMAGE"}
     assert table["TimeToLiveSpecification"] == {"AttributeName": "expiresAt", "Enabled": True}
-    assert table["PointInTimeRecoverySpecification"] == {"PointInTimeRecoveryEnabled": True}
+    assert table["PointInTimeRecoverySpecification"] == {
+        "PointInTimeRecoveryEnabled": True,
+        "RecoveryPeriodInDays": 35,
+    }
     assert table["SSESpecification"]["SSEEnabled"] is True
 
 
@@ -59,6 +62,32 @@ def test_production_encrypts_with_a_key_of_its_own_that_rotates(resources: Resou
     assert key["DeletionPolicy"] == "Retain"
     encryption = only(resources("prod", TABLE))["Properties"]["SSESpecification"]
     assert encryption["KMSMasterKeyId"] == {"Fn::GetAtt": [name, "Arn"]}
+
+
+def test_production_has_copies_in_a_vault_that_nobody_can_empty(resources: Resources) -> None:
+    vault = only(resources("prod", "AWS::Backup::BackupVault"))
+    assert vault["DeletionPolicy"] == "Retain"
+    (denied,) = vault["Properties"]["AccessPolicy"]["Statement"]
+    assert denied["Effect"] == "Deny"
+    assert "backup:DeleteRecoveryPoint" in denied["Action"]
+    plan = only(resources("prod", "AWS::Backup::BackupPlan"))["Properties"]["BackupPlan"]
+    kept = {
+        rule["RuleName"]: rule["Lifecycle"]["DeleteAfterDays"] for rule in plan["BackupPlanRule"]
+    }
+    assert kept == {"daily": 35, "monthly": 365}
+    (table,) = resources("prod", TABLE)
+    selected = only(resources("prod", "AWS::Backup::BackupSelection"))["Properties"]
+    assert selected["BackupSelection"]["Resources"] == [{"Fn::GetAtt": [table, "Arn"]}]
+
+
+def test_hot_keys_of_the_table_and_of_every_index_show(resources: Resources) -> None:
+    for stage in ("dev", "prod"):
+        table = only(resources(stage, TABLE))["Properties"]
+        for place in (table, *table["GlobalSecondaryIndexes"]):
+            assert place["ContributorInsightsSpecification"] == {
+                "Enabled": True,
+                "Mode": "ACCESSED_AND_THROTTLED_KEYS",
+            }
 
 
 def test_local_and_dev_leave_nothing_behind(resources: Resources) -> None:

@@ -30,9 +30,10 @@ def emitted() -> set[str]:
 
 
 def alarms(resources: Resources, stage: str) -> dict[str, dict[str, Any]]:
-    """Properties of the plain alarms by their name without the stage's prefix."""
+    """Properties of the plain alarms that people hear, by name without the stage's prefix."""
     found = [item["Properties"] for item in resources(stage, ALARM).values()]
-    return {item["AlarmName"].removeprefix(f"holdfast-{stage}-"): item for item in found}
+    named = {item["AlarmName"].removeprefix(f"holdfast-{stage}-"): item for item in found}
+    return {name: item for name, item in named.items() if not name.startswith("release-")}
 
 
 def test_every_metric_of_the_code_is_watched_or_shown() -> None:

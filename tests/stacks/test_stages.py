@@ -12,8 +12,15 @@ from tests.stacks.conftest import Resources
 
 NOT_LOCAL = {
     "AWS::ApiGateway::Account",
+    "AWS::Backup::BackupPlan",
+    "AWS::Backup::BackupSelection",
+    "AWS::Backup::BackupVault",
     "AWS::CloudWatch::CompositeAlarm",
+    "AWS::CodeDeploy::Application",
+    "AWS::CodeDeploy::DeploymentGroup",
     "AWS::KMS::Key",
+    "AWS::Lambda::Alias",
+    "AWS::Lambda::Version",
     "AWS::WAFv2::WebACL",
     "AWS::WAFv2::WebACLAssociation",
 }
@@ -33,6 +40,7 @@ def test_dev_gives_up_what_would_keep_data_or_cost_a_fee() -> None:
         "password_sign_in": True,
         "strong_sign_in": False,
         "firewall": False,
+        "gradual": False,
         "rate_per_second": 50,
     }
 
@@ -43,7 +51,9 @@ def test_local_gives_up_only_what_the_emulator_lacks() -> None:
         "log_days": 1,
         "api_logs": False,
         "tracing": False,
+        "insights": False,
         "math_alarms": False,
+        "versions": False,
         "fenced": False,
         "rate_per_second": None,
         "custom_id": "401dfa57",
@@ -80,6 +90,42 @@ def test_every_stack_of_production_is_protected_from_termination(
         assert stacks
         for stack in stacks:
             assert bool(stack.get("terminationProtection")) is (stage == "prod")
+
+
+def test_costs_can_be_told_apart_by_service_stage_and_component(
+    resources: Resources, stage: str
+) -> None:
+    for kind in ("AWS::DynamoDB::Table", "AWS::Lambda::Function", "AWS::SQS::Queue"):
+        for resource in resources(stage, kind).values():
+            tags = {tag["Key"]: tag["Value"] for tag in resource["Properties"]["Tags"]}
+            assert (tags["service"], tags["stage"]) == ("holdfast", stage)
+            assert tags["component"] in {"data", "service", "observability"}
+
+
+def test_production_is_behind_managed_rules_and_limits_that_answer_429(
+    resources: Resources,
+) -> None:
+    (acl,) = (item["Properties"] for item in resources("prod", "AWS::WAFv2::WebACL").values())
+    rules = {rule["Name"]: rule for rule in acl["Rules"]}
+    assert {name for name in rules if name.startswith("AWSManaged")} == {
+        "AWSManagedRulesAmazonIpReputationList",
+        "AWSManagedRulesCommonRuleSet",
+        "AWSManagedRulesKnownBadInputsRuleSet",
+    }
+    for whose in ("address", "caller"):
+        answer = rules[f"rate-per-{whose}"]["Action"]["Block"]["CustomResponse"]
+        body = json.loads(acl["CustomResponseBodies"][answer["CustomResponseBodyKey"]]["Content"])
+        assert (answer["ResponseCode"], body["code"]) == (429, "too-many-requests")
+        assert {"Name": "Retry-After", "Value": "1"} in answer["ResponseHeaders"]
+    limited = rules["rate-per-caller"]["Statement"]["RateBasedStatement"]
+    assert limited["CustomKeys"][0]["Header"]["Name"] == "authorization"
+
+
+def test_dev_and_production_limit_the_rate_of_the_whole_api(resources: Resources) -> None:
+    for stage, rate in (("dev", 50), ("prod", 500)):
+        (deployed,) = resources(stage, "AWS::ApiGateway::Stage").values()
+        (setting,) = deployed["Properties"]["MethodSettings"]
+        assert setting["ThrottlingRateLimit"] == rate
 
 
 def test_only_the_local_api_asks_for_a_fixed_address(resources: Resources, stage: str) -> None:

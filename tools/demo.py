@@ -31,17 +31,24 @@ class Walk:
     """The actors of a tenant made for this walk, and what has been proven so far."""
 
     def __init__(self, api: Api) -> None:
-        self.run = uuid.uuid4().hex[:8]
-        self.tenant = f"demo-{self.run}"
+        self.api = api
+        self.tenant = f"demo-{uuid.uuid4().hex[:8]}"
+        self.case = ""
         self.proven: list[str] = []
-        self.admin = self._actor(api, "root", "admin")
-        self.supervisor = self._actor(api, "sue", "supervisor")
-        self.officer = self._actor(api, "omar", "officer")
-        self.reviewer = self._actor(api, "rita", "reviewer")
-        self.customer = self._actor(api, "carl", "customer")
+        self.admin = self._actor("root", "admin")
+        self.supervisor = self._actor("sue", "supervisor")
+        self.officer = self._actor("omar", "officer")
+        self.reviewer = self._actor("rita", "reviewer")
+        self.customer = self._actor("carl", "customer")
 
-    def _actor(self, api: Api, name: str, group: str) -> Actor:
-        return api.actor(name, [group], self.tenant)
+    def _actor(self, name: str, group: str) -> Actor:
+        return self.api.actor(name, [group], self.tenant)
+
+    def received(self) -> list[dict[str, Any]]:
+        """What the webhook was sent so far, oldest first."""
+        answer = self.api.pool.request("GET", f"{self.api.stack['webhookUrl']}/received")
+        deliveries: list[dict[str, Any]] = answer.json()["deliveries"]
+        return deliveries
 
     def ask(
         self,
@@ -90,7 +97,7 @@ def life_of_a_case(walk: Walk) -> None:
         "a repeated request gets the stored answer, and makes nothing twice",
         again.body == made.body and again.headers["idempotency-replayed"] == "true",
     )
-    case = f"/cases/{made.body['caseId']}"
+    case = walk.case = f"/cases/{made.body['caseId']}"
     other = {**body, "title": "Noise"}
     walk.ask(
         walk.officer,
@@ -178,20 +185,70 @@ def money_and_goods(walk: Walk) -> None:
     walk.holds("five cancellations refund once", done == 1 and after == balance + 100)
 
 
-STAGES: tuple[Callable[[Walk], None], ...] = (
-    people,
-    life_of_a_case,
-    race_for_a_reference,
-    money_and_goods,
-)
-
-
 def eventually(question: Callable[[], Any]) -> Any:
     """Ask again for at most a minute, until the answer is true."""
     until = time.monotonic() + WAIT_SECONDS_MAX
     while not (answer := question()) and time.monotonic() < until:
         time.sleep(0.5)
     return answer
+
+
+def announcements(walk: Walk) -> None:
+    """Every event of the walk reaches the webhook, each aggregate's in version order."""
+    events = walk.officer.get(f"{walk.case}/events").body["items"]
+    wanted = {event["eventId"] for event in events}
+
+    def arrived() -> list[dict[str, Any]]:
+        deliveries = walk.received()
+        return deliveries if wanted <= {one["eventId"] for one in deliveries} else []
+
+    deliveries = [one for one in eventually(arrived) if one["eventId"] in wanted]
+    print(f"\n  the webhook received {[one['type'] for one in deliveries]}")
+    versions = [one["version"] for one in deliveries if one["aggregate"].endswith("#META")]
+    walk.holds(
+        "each event of the case reached the webhook once, in order",
+        versions == [1, 2, 3, 4, 5] and len(deliveries) == len(wanted),
+    )
+
+
+def many_steps(walk: Walk) -> None:
+    """An officer leaves, and a worker moves their cases one by one."""
+    for number in range(4):
+        body = {"externalRef": f"LEFT-{number}", "title": "Left", "region": "EU-3"}
+        case = walk.officer.post("/cases", {**body, "priority": "LOW"}).body["caseId"]
+        given = {"officerId": "omar", "expectedVersion": 1}
+        walk.supervisor.post(f"/cases/{case}/assignments", given)
+    leave = {"toOfficerIds": ["olga"]}
+    path = "/officers/omar/offboardings"
+    command = walk.ask(walk.admin, "POST", path, leave, expect=202).headers["location"]
+    eventually(lambda: walk.admin.get(command).body["status"] != "IN_PROGRESS")
+    done = walk.ask(walk.admin, "GET", command, expect=200).body
+    olga = walk.ask(walk.supervisor, "GET", "/officers/olga", expect=200).body
+    walk.holds(
+        "a leaving officer's cases are moved, each once",
+        (done["status"], done["done"], olga["activeLoad"]) == ("COMPLETED", 4, 4),
+    )
+
+
+def counts(walk: Walk) -> None:
+    """The projection counts what the cases are; intake counts what was opened."""
+    closed = {"OPEN": 5, "CLOSED": 1}
+    path = "/projections/cases-by-status"
+    eventually(lambda: walk.officer.get(path).body.get("counts") == closed)
+    told = walk.ask(walk.officer, "GET", path, expect=200).body["counts"]
+    intake = walk.ask(walk.officer, "GET", "/counters/intake?region=EU-3", expect=200).body
+    walk.holds("projection and intake equal the cases", (told, intake["count"]) == (closed, 4))
+
+
+STAGES: tuple[Callable[[Walk], None], ...] = (
+    people,
+    life_of_a_case,
+    race_for_a_reference,
+    money_and_goods,
+    announcements,
+    many_steps,
+    counts,
+)
 
 
 def main() -> None:

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from tests.e2e.conftest import Tenant
-from tools.demo import Walk, life_of_a_case, money_and_goods, people, race_for_a_reference
+from tools.demo import STAGES, Walk
 from tools.http import Api
 
 CASE = {"externalRef": "REG-1", "title": "Dust", "region": "EU-1", "priority": "HIGH"}
@@ -16,7 +16,7 @@ CASE = {"externalRef": "REG-1", "title": "Dust", "region": "EU-1", "priority": "
 
 def test_the_demo_walks_its_flows(api: Api) -> None:
     walk = Walk(api)
-    for flow in (people, life_of_a_case, race_for_a_reference, money_and_goods):
+    for flow in STAGES:
         flow(walk)
     assert len(walk.proven) >= 6
 

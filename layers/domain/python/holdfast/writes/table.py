@@ -1,9 +1,9 @@
 """The one place that sends writes to DynamoDB, and settles what comes back.
 
 A commit ends in a value (Committed, Refused, Duplicate) or an Unsettled exception. An
-attempt whose answer was lost is sent again under the same token, which DynamoDB honours
-for ten minutes; if the deadline passes in doubt, the resolver reads the plan's command
-record and, if that is absent, fences it, so that the lost attempt can never land.
+attempt whose answer was lost is sent again under its token, which DynamoDB honours for ten
+minutes; if the deadline passes in doubt, the resolver fences the plan's command record,
+after which the lost attempt has landed or never can.
 """
 
 from __future__ import annotations
@@ -48,9 +48,8 @@ RESOLVE_SECONDS_MAX = 1.0
 class Table:
     """One DynamoDB table.
 
-    `client` is a low-level boto3 client with short timeouts and the SDK's retries off;
-    `reader`, by default the same, may retry. `clock` and `sleep` count seconds, `random`
-    is uniform in [0, 1).
+    `client` is a low-level boto3 client with short timeouts and no retries of its own; `reader`,
+    by default the same, may retry. `clock` and `sleep` count seconds, `random` is in [0, 1).
     """
 
     def __init__(

@@ -14,7 +14,7 @@ import heapq
 import itertools
 import random
 import sys
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field
 
 from tools.paths import ROOT
@@ -163,10 +163,10 @@ class Row:
     unsettled: int = 0
 
 
-def stock_rows(seed: int = 1) -> list[Row]:
+def stock_rows(seed: int = 1, over: Sequence[int] = SHARDS) -> list[Row]:
     """`BUYERS` buy `STOCK` units of one product, over each number of shards."""
     rows: list[Row] = []
-    for shards in SHARDS:
+    for shards in over:
         world = World(seed)
         share, rest = divmod(STOCK, shards)
         shop = Shop(world, [share + (shard < rest) for shard in range(shards)])
@@ -209,10 +209,10 @@ class Counter:
         return True
 
 
-def counter_rows(seed: int = 1) -> list[Row]:
+def counter_rows(seed: int = 1, over: Sequence[int] = SHARDS) -> list[Row]:
     """`WRITERS` add to one counter for `COUNTED_SECONDS`, over each number of shards."""
     rows: list[Row] = []
-    for shards in SHARDS:
+    for shards in over:
         counter = Counter(world := World(seed), [0] * shards)
         world.run([counter.writer(number) for number in range(WRITERS)])
         rate = sum(counter.counts) / world.now

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from tests.api import ADMIN, OFFICER, REVIEWER, SUPERVISOR, Actor, Api, case_body
+from tests.api import ADMIN, OFFICER, OTHER_OFFICER, REVIEWER, SUPERVISOR, Actor, Api, case_body
 from tests.faults.company import Process, records
 
 CUSTOMER = Actor("c-1", "customer")
@@ -71,6 +71,36 @@ def investigated(process: Process) -> Ids:
     return ids
 
 
+def crowded(process: Process) -> Ids:
+    ids = investigated(process)
+    process.api.post(f"/cases/{ids['case']}/investigators", {"userId": "u-3"})
+    return ids
+
+
+def busy(process: Process) -> Ids:
+    """An officer who has one case and room for no other."""
+    ids = assigned(process)
+    process.api.officer("o-3", max_load=1)
+    _post(process.api, ids, "transfers", {"toOfficerId": "o-3"}, 2, SUPERVISOR)
+    return {"case": process.api.case("REG-2").body["caseId"]}
+
+
+def tasked(process: Process) -> Ids:
+    ids = approved(process)
+    process.api.post(f"/cases/{ids['case']}/tasks", {"title": "Call"})
+    return ids
+
+
+def overtaken(process: Process) -> Ids:
+    """A lease that ended, and that someone else has now."""
+    ids = leased(process)
+    process.company.clock.sleep(400)
+    body = {"seconds": 900}
+    answer = process.api.post(f"/cases/{ids['case']}/leases", body, actor=OTHER_OFFICER)
+    assert answer.body["fencingNumber"] == 2
+    return ids
+
+
 def wallet(process: Process) -> Ids:
     api = process.api
     wallet = api.post("/wallets", {"currency": "EUR"}, actor=CUSTOMER).body["walletId"]
@@ -105,6 +135,14 @@ def ordered(process: Process) -> Ids:
     body = {**ORDER, "walletId": ids["wallet"]}
     answer = process.api.post("/orders", body, actor=CUSTOMER)
     return {**ids, "order": answer.body["orderId"]}
+
+
+def refunded(process: Process) -> Ids:
+    ids = ordered(process)
+    path = f"/orders/{ids['order']}/cancellations"
+    answer = process.api.post(path, {"expectedVersion": 1}, actor=CUSTOMER)
+    assert answer.status in FINAL, answer
+    return ids
 
 
 def dead(process: Process) -> Ids:

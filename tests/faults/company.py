@@ -166,6 +166,8 @@ class Company:
     post: Post = field(default_factory=Post)
     aside: list[str] = field(default_factory=list)
     told: dict[str, list[Told]] = field(default_factory=lambda: defaultdict(list))
+    added: str = ""
+    """How the plan ended that only adds, if it ended."""
 
     def process(self, storm: Storm | None = None, skew_ms: int = 0) -> Process:
         """A new process: it remembers nothing."""

@@ -7,26 +7,35 @@ one key; what a queue or a stream delivers is delivered again.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from holdfast.writes.outcomes import Unsettled
+from holdfast.writes.plan import Key, Plan, accumulate
 from tests.api import ADMIN, OFFICER, REVIEWER, SUPERVISOR, Actor, Answer, case_body
 from tests.faults import beginnings
-from tests.faults.beginnings import CUSTOMER, Ids
+from tests.faults.beginnings import CUSTOMER, FINAL, Ids
 from tests.faults.company import Company, Process, records
 from tests.faults.evidence import Told
 
 
 @dataclass(frozen=True)
 class Errand:
-    """`send` is true when the caller need not come again; `timed` is what depends on clocks."""
+    """`send` is true when the caller need not come again; `timed` is what depends on clocks.
+
+    `final` are the statuses that its answer may have, `once` says that nobody may send it
+    twice, and `check` what else must hold afterwards.
+    """
 
     name: str
     prepare: Callable[[Process], Ids]
     send: Callable[[Process, Ids], bool]
     command: bool = True
     timed: bool = False
+    once: bool = False
+    final: frozenset[int] = FINAL
+    check: Callable[[Company], Iterable[str]] = lambda company: ()
 
 
 def tell(company: Company, answer: Answer) -> Answer:
@@ -75,6 +84,32 @@ def _perform(process: Process, ids: Ids) -> bool:
     return process.perform(process.company.post.messages)
 
 
+ADDED = Key("ADDED#acme#one", "SUM")
+
+
+def _add(process: Process, ids: Ids) -> bool:
+    """An addition that no record remembers; only its token tells two attempts apart."""
+    process.company.added = "begun"
+    plan = Plan("add", (accumulate(ADDED, "Additions commute.", {"count": 1}),))
+    try:
+        process.table.commit(plan)
+    except Unsettled as error:
+        process.company.added = type(error).__name__
+        return False
+    process.company.added = "Committed"
+    return True
+
+
+def _added(company: Company) -> Iterator[str]:
+    """Committed is one addition, and what was certainly not applied is none."""
+    found = [item for item in company.typed() if item["PK"]["S"] == ADDED.pk]
+    count = int(found[0]["count"]["N"]) if found else 0
+    allowed = {"Committed": {1}, "Throttled": {0}, "Contended": {0}}.get(company.added, {0, 1})
+    if count not in allowed:
+        yield f"sum: {count} after {company.added}"
+
+
+REFUSED = frozenset({409})
 _OF_CASE = "/cases/{case}"
 SEEN = {"expectedVersion": 2}
 ERRANDS: tuple[Errand, ...] = (
@@ -181,6 +216,75 @@ ERRANDS: tuple[Errand, ...] = (
         "accept an offboarding",
         beginnings.loaded,
         request("POST", "/officers/o-1/offboardings", {"toOfficerIds": ["o-2"]}, ADMIN),
+    ),
+    Errand(
+        "refuse a fourth investigator",
+        beginnings.crowded,
+        request("POST", f"{_OF_CASE}/investigators", {"userId": "u-4"}),
+        final=REFUSED,
+    ),
+    Errand(
+        "refuse an officer without room",
+        beginnings.busy,
+        request(
+            "POST",
+            f"{_OF_CASE}/assignments",
+            {"officerId": "o-3", "expectedVersion": 1},
+            SUPERVISOR,
+        ),
+        final=REFUSED,
+    ),
+    Errand(
+        "refuse a taken reference",
+        beginnings.loaded,
+        request("PUT", f"{_OF_CASE}/external-ref", {"externalRef": " reg-2 ", **SEEN}),
+        final=REFUSED,
+    ),
+    Errand(
+        "refuse to close over a task",
+        beginnings.tasked,
+        request("POST", f"{_OF_CASE}/closures", {"resolution": "Filed", "expectedVersion": 4}),
+        final=REFUSED,
+    ),
+    Errand(
+        "refuse a lost lease",
+        beginnings.overtaken,
+        request(
+            "PATCH", _OF_CASE, {"priority": "LOW", **SEEN}, headers={"Lease-Fencing-Number": "1"}
+        ),
+        final=REFUSED,
+    ),
+    Errand(
+        "refuse to release a lost lease",
+        beginnings.overtaken,
+        request("DELETE", f"{_OF_CASE}/leases/{{lease}}?fencingNumber=1"),
+        final=REFUSED,
+    ),
+    Errand(
+        "refuse an overdraft",
+        beginnings.wallet,
+        request("POST", "/wallets/{wallet}/withdrawals", {"amount": 100_002}, CUSTOMER),
+        final=REFUSED,
+    ),
+    Errand(
+        "refuse what is sold out",
+        beginnings.ordered,
+        request(
+            "POST",
+            "/orders",
+            {**beginnings.ORDER, "lines": [{"sku": "desk", "quantity": 8, "unitPrice": 1_000}]},
+            CUSTOMER,
+        ),
+        final=REFUSED,
+    ),
+    Errand(
+        "refuse a second refund",
+        beginnings.refunded,
+        request("POST", "/orders/{order}/cancellations", {"expectedVersion": 2}, CUSTOMER),
+        final=REFUSED,
+    ),
+    Errand(
+        "add without a record", beginnings.nothing, _add, command=False, once=True, check=_added
     ),
     Errand("step of an offboarding", beginnings.leaving, _advance, command=False),
     Errand("step of an import", beginnings.importing, _advance, command=False),

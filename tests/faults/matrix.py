@@ -17,10 +17,8 @@ from typing import Any
 
 from tests.conftest import dynamodb
 from tests.faults import report
-from tests.faults.beginnings import FINAL
 from tests.faults.company import Company, Process, Template, template
 from tests.faults.errands import ERRANDS, Errand
-from tests.faults.evidence import Told
 from tests.faults.judge import judge
 from tests.faults.report import Run
 from tests.faults.wire import CALM, FAULTS, Fault, Killed, Storm
@@ -47,12 +45,20 @@ class Matrix:
         number = seed % (len(self.errands) * len(self.faults))
         return self.errands[number % len(self.errands)], self.faults[number // len(self.errands)]
 
+    def seed(self, errand: str, fault: str, again: int = 0) -> int:
+        """A seed of one cell; with `again`, others of it."""
+        rows, columns = [e.name for e in self.errands], [f.name for f in self.faults]
+        number = columns.index(fault) * len(rows) + rows.index(errand)
+        return number + again * len(rows) * len(columns)
+
     def run(self, seed: int) -> Run | None:
         """None for a fault that this errand cannot meet: it makes no such call."""
         errand, fault = self.cell(seed)
         start = self.start(errand)
         hits = sum(name in fault.hits for name in self.calls[errand.name])
-        if (fault.for_commands and not errand.command) or (fault.act and not hits):
+        if (fault.act and not hits) or (fault.for_commands and not errand.command):
+            return None
+        if fault.skew_ms and errand.once:
             return None
         chance = random.Random(seed)
         storm = Storm(fault, self._place(fault, hits, chance), chance)
@@ -88,19 +94,27 @@ class Course:
     company: Company
     ids: Any
     storm: Storm
+    raised: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.storm.meanwhile = self._overtake
+        self.storm.keeps_tokens = self.errand.once
 
     def violations(self) -> Iterator[str]:
         if not self._tried():
             yield f"caller: not done after {TRIES_MAX} tries"
         if self.storm.fault.expires:
             self._expire()
-        self.storm.over = self.storm.over or not self.storm.fault.stays
-        self._try(self.company.process(self.storm))
+        self.storm.over = self.storm.over or self.storm.fault.lasts == 1
+        if not self.errand.once:
+            self._try(self.company.process(self.storm))
         self.storm.over = True
         self.storm.land()
         if not self.company.settle():
             yield "caller: the outbox or the projections do not settle"
-        yield from self._unsuccessful()
+        yield from self.raised
+        yield from self._unexpected()
+        yield from self.errand.check(self.company)
         yield from judge(self.company.evidence())
 
     def _tried(self) -> bool:
@@ -109,7 +123,7 @@ class Course:
         for _ in range(TRIES_MAX):
             done = self._try(process)
             self.storm.answered()
-            if done:
+            if done or self.errand.once:
                 return True
             self.company.clock.sleep(1.1 if self.errand.command else COUNTED_SECONDS)
             if done is None or self.storm.chance.random() < 0.5:
@@ -123,6 +137,15 @@ class Course:
             return self.errand.send(process, self.ids)
         except Killed:
             return None
+        except Exception as error:  # noqa: BLE001 -- what a function raises, it is to be blamed for
+            self.raised.append(f"caller: raised {error!r}")
+            return False
+
+    def _overtake(self, pause_ms: int) -> None:
+        """Another process does the same while the first one stands still."""
+        self.company.clock.sleep(pause_ms / 1000)
+        if not self.errand.once:
+            self._try(self.company.process())
 
     def _expire(self) -> None:
         """The record of the command has outlived its time, and is still there."""
@@ -131,19 +154,16 @@ class Course:
                 self.storm.fired += 1
                 self.company.put([item | {"expiresAt": {"N": "1"}}])
 
-    def _unsuccessful(self) -> Iterator[str]:
-        """Nobody else was there, so what is refused was refused for the fault alone."""
-        if self.errand.timed and self.storm.fault.skew_ms:
+    def _unexpected(self) -> Iterator[str]:
+        """Nobody else was there, so what is answered otherwise is so for the fault alone."""
+        fault = self.storm.fault
+        if self.errand.timed and (fault.skew_ms or fault.pause_ms):
             return
         for told in self.company.told.values():
             for answer in told:
-                if answer.status < 500 and not _good(answer):
-                    yield f"caller: refused with {answer.status} {answer.code}"
-
-
-def _good(answer: Told) -> bool:
-    """Done; or a many-step command that runs, of which a repetition is told so."""
-    return answer.status in FINAL or answer.code == "command-in-progress"
+                running = answer.code == "command-in-progress"
+                if answer.status < 500 and not running and answer.status not in self.errand.final:
+                    yield f"caller: answered {answer.status} {answer.code}"
 
 
 def run_all(matrix: Matrix, numbers: Iterable[int]) -> Iterator[Run]:

@@ -52,9 +52,10 @@ class Fault:
     """`act` happens to the first `times` calls that `hits` knows, from the storm's place on.
 
     What it holds back arrives later: with `lands_next` before the next call, else when the
-    caller has had an answer, or with `lands_last` only after the caller's last try. `stays`
-    says that the fault goes on after the first answer. `skew_ms` is how wrong the clock of
-    the first process is; `expires` that the command's record has outlived its time.
+    caller has had an answer, or with `lands_last` only after the caller's last try. The
+    fault is over after as many answers as it `lasts`. `skew_ms` is how wrong the clock of the
+    first process is, `pause_ms` how long it stands still; `expires` says that the command's
+    record has outlived its time.
     """
 
     name: str
@@ -63,8 +64,9 @@ class Fault:
     times: int = 1
     lands_next: bool = False
     lands_last: bool = False
-    stays: bool = False
+    lasts: int = 1
     skew_ms: int = 0
+    pause_ms: int = 0
     expires: bool = False
     for_commands: bool = False
     """Nothing but a command with a record can meet it."""
@@ -81,6 +83,11 @@ class Storm:
     over: bool = False
     held: list[Call] = field(default_factory=list)
     seen: list[str] = field(default_factory=list)
+    answers: int = 0
+    keeps_tokens: bool = False
+    """What arrives late has its token still, for a plan that nothing else protects."""
+    meanwhile: Callable[[int], None] = lambda pause_ms: None
+    """What others do while a process stands still for so many milliseconds."""
 
     def strike(self, call: Call) -> Any:
         """What becomes of one call."""
@@ -99,13 +106,14 @@ class Storm:
         """The caller has had an answer, or knows that there will be none."""
         if not self.fault.lands_last:
             self.land()
-        self.over = self.over or (self.fired > 0 and not self.fault.stays)
+        self.answers += self.fired > 0
+        self.over = self.over or self.answers >= self.fault.lasts
 
     def land(self) -> None:
         """What was held back arrives: as it was, or so late that its token is forgotten."""
         while self.held:
             call = self.held.pop()
-            if self.chance.random() < 0.5:
+            if self.chance.random() < 0.5 and not self.keeps_tokens:
                 call.request.pop("ClientRequestToken", None)
             try:
                 call.send()
@@ -189,6 +197,12 @@ def _twice(storm: Storm, call: Call) -> Any:
     return answer
 
 
+def _overtaken(storm: Storm, call: Call) -> Any:
+    """The process stands still while another one does the same errand to its end."""
+    storm.meanwhile(storm.fault.pause_ms)
+    return call.send()
+
+
 def _in_progress(storm: Storm, call: Call) -> Any:
     """The first answer is lost, and its repetition comes while DynamoDB is still at it."""
     if storm.fired == 1:
@@ -259,7 +273,7 @@ FAULTS: tuple[Fault, ...] = (
     Fault("conflict once", act=_raise(_conflict)),
     Fault("conflict twice", act=_raise(_conflict), times=2),
     Fault("conflict until the deadline", act=_raise(_conflict), times=ENDLESS),
-    Fault("cancelled for mixed reasons", act=_mixed, times=ENDLESS, stays=True),
+    Fault("cancelled for mixed reasons", act=_mixed, times=ENDLESS, lasts=ENDLESS),
     Fault("no connection", _EDGE | READS, _raise(_no_connection)),
     Fault("reset before sending", _EDGE, _raise(_reset)),
     Fault("time-out, never forwarded", _EDGE, _raise(_timeout)),
@@ -269,12 +283,21 @@ FAULTS: tuple[Fault, ...] = (
     Fault("commit, answers lost to the deadline", act=_forward_and_raise(_timeout), times=ENDLESS),
     Fault("commit that lands before the retry", **_LATE, lands_next=True),  # type: ignore[arg-type]
     Fault("commit that lands after the fence", **_LATE, times=ENDLESS),  # type: ignore[arg-type]
+    Fault(
+        "two commits that land after their fences",
+        **_LATE,  # type: ignore[arg-type]
+        times=ENDLESS,
+        lasts=2,
+        lands_last=True,
+    ),
     Fault("no answer to the fence either", act=_lose, times=ENDLESS),
     Fault("no answer to the fence, commit lands last", act=_lose, times=ENDLESS, lands_last=True),
     Fault("delivered twice", act=_twice, lands_last=True),
     Fault(
         "in progress at the repetition", frozenset({"transact_write_items"}), _in_progress, times=2
     ),
+    Fault("overtaken by its twin", _ANY, _overtaken),
+    Fault("paused for ten minutes and overtaken", _ANY, _overtaken, pause_ms=10 * MINUTES_MS),
     Fault("killed before a call", _ANY, _raise(_killed)),
     Fault("killed after a call", _ANY, _forward_and_raise(_killed)),
     Fault("clock ten minutes ahead", skew_ms=10 * MINUTES_MS),

@@ -14,9 +14,6 @@ _telemetry = Telemetry()
 _queue = WorkflowQueue(
     client("sqs", read_timeout=5, attempts=2), os.environ["RECONCILIATIONS_QUEUE_URL"]
 )
-_flow = Reconciling(
-    lambda drift: _telemetry.gauge("reconciliation.drift.count", drift),
-    patience_seconds=int(os.environ.get("PROJECTION_PATIENCE_SECONDS", "300")),
-).workflow()
+_flow = Reconciling(_telemetry).workflow()
 _runner = Runner(table(), {_flow.name: _flow}, _telemetry, utc_now, _queue.send)
 handler = reconcile_handler(_runner, _queue)

@@ -38,6 +38,7 @@ QUERY_KEYS = (
     "RECONCILIATION#*",
 )
 READ = ("dynamodb:GetItem", "dynamodb:Query")
+READ_MANY = ("dynamodb:BatchGetItem",)
 WRITE = ("dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:DeleteItem")
 CHECK = ("dynamodb:ConditionCheckItem",)
 STORE = ("dynamodb:PutItem",)
@@ -59,6 +60,15 @@ class TableAccess:
         """Query the named indexes: their keys are built from the tenant of the caller's token."""
         indexes = [f"{self._table.table_arn}/index/{name}" for name in names]
         role.add_to_policy(_statement("ListByIndex", ("dynamodb:Query",), indexes, {}))
+
+    def read_many(self, role: iam.Role, keys: Sequence[str]) -> None:
+        """Read many items in one request: the marks that a batch of events stands on."""
+        self._grant(role, "ReadMany", READ_MANY, keys)
+
+    def scan(self, role: iam.Role) -> None:
+        """Read everything: for reconciliation alone, since a scan has no leading key to fence."""
+        scan = _statement("ScanAll", ("dynamodb:Scan",), [self._table.table_arn], {})
+        role.add_to_policy(scan)
 
     def write_in_transactions(self, role: iam.Role, keys: Sequence[str]) -> None:
         """Change items in TransactWriteItems alone; a condition check has no such limit to set."""

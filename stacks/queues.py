@@ -35,7 +35,7 @@ class FifoQueue(Construct):
             "Dead",
             queue_name=f"{stage.prefix}-{name}-dead.fifo",
             fifo=True,
-            **_COMMON,
+            **COMMON,
         )
         self.queue = sqs.Queue(
             self,
@@ -45,19 +45,19 @@ class FifoQueue(Construct):
             content_based_deduplication=content_based_deduplication,
             visibility_timeout=Duration.seconds(timeout.to_seconds() * VISIBILITY_TIMEOUTS),
             dead_letter_queue=sqs.DeadLetterQueue(queue=self.dead, max_receive_count=receives_max),
-            **_COMMON,
+            **COMMON,
         )
 
 
 def failure_queue(scope: Construct, stage: StageConfig, name: str) -> sqs.Queue:
     """Where an event source tells of the batches that it gave up; they are not messages of ours."""
     name = f"{stage.prefix}-{name}-failures"
-    queue = sqs.Queue(scope, "Failures", queue_name=name, **_COMMON)
+    queue = sqs.Queue(scope, "Failures", queue_name=name, **COMMON)
     acknowledge(queue, "It is itself where an event source's failures end.", "AwsSolutions-SQS3")
     return queue
 
 
-_COMMON = {
+COMMON = {
     "retention_period": KEPT,
     "encryption": sqs.QueueEncryption.SQS_MANAGED,
     "enforce_ssl": True,

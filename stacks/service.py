@@ -7,11 +7,13 @@ from constructs import Construct
 from stacks.access import COMMAND_KEYS, QUERY_KEYS, TableAccess
 from stacks.announcing import Announcing
 from stacks.api import Api
+from stacks.counting import Counting
 from stacks.data import INDEXES, DataStack, environment
 from stacks.firewall import Firewall
 from stacks.functions import Functions
 from stacks.identity import Identity
 from stacks.stage import StageConfig
+from stacks.stepping import Stepping
 
 # Longer than the 3 s deadline of a commit and its resolver, shorter than the gateway's 29 s.
 API_TIMEOUT = Duration.seconds(15)
@@ -39,12 +41,20 @@ class ServiceStack(Stack):
             commands=self._commands_api(),
             queries=self._queries_api(),
         )
-        announcing = Announcing(
-            self, stage, table=data.table, functions=self._functions, access=self._access
+        parts = {"table": data.table, "functions": self._functions, "access": self._access}
+        announcing = Announcing(self, stage, **parts)
+        counting = Counting(self, stage, **parts, steps=announcing.workers["reconciliations"])
+        stepping = Stepping(
+            self,
+            stage,
+            functions=self._functions,
+            access=self._access,
+            steps=announcing.workers["workflows"],
         )
-        for file, function in announcing.functions.items():
+        workers = announcing.functions | counting.functions | stepping.functions
+        for file, function in workers.items():
             self._output(f"Function{_camel(file)}", function.function_arn)
-        for name, queue in announcing.queues.items():
+        for name, queue in (announcing.queues | counting.queues).items():
             self._output(f"Queue{_camel(name)}", queue.queue_url)
         if stage.firewall:
             Firewall(self, stage, api.rest)

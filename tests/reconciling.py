@@ -5,11 +5,14 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
+
+from aws_lambda_powertools.metrics import EphemeralMetrics
 
 from holdfast.edge.executor import utc_now
 from holdfast.edge.reconciling import Reconciling
+from holdfast.edge.telemetry import Telemetry
 from holdfast.edge.workflow_runner import NotNow, Runner
 from holdfast.patterns import keys
 from holdfast.patterns.workflows import Progress
@@ -31,13 +34,18 @@ class Service:
     table: Table
     patience_seconds: int = 0
     page_items: int = 500
-    drifts: list[int] = field(default_factory=list)
     between: Callable[[], None] = lambda: None
 
     def __post_init__(self) -> None:
         self.api = Api(self.table)
         self.counting = Counting(self.table)
         self.seen: set[tuple[str, str]] = set()
+        self.metrics = EphemeralMetrics(namespace="Reconciling", service="test")
+
+    @property
+    def drifts(self) -> list[float]:
+        """What the runs so far have told the metric."""
+        return list(self.metrics.metric_set["reconciliation.drift.count"]["Value"])
 
     def count(self) -> None:
         """Bring the projector every event that it has not had."""
@@ -63,7 +71,10 @@ class Service:
     def finish(self, command_id: str) -> dict[str, Item]:
         """Advance the command as its queue does until it ends."""
         flow = Reconciling(
-            self.drifts.append, self.patience_seconds, self.page_items, margin_seconds=0
+            Telemetry(metrics=self.metrics),
+            self.patience_seconds,
+            self.page_items,
+            margin_seconds=0,
         ).workflow()
 
         def find(table: Table, progress: Progress) -> Any:

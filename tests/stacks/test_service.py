@@ -8,7 +8,15 @@ from tools.paths import ROOT
 
 PUBLIC = {"/health"}
 DOCS = {"/openapi.json", "/docs", "/docs/{proxy+}"}
-FUNCTION_FILES = {"commands_api", "queries_api", "relay_outbox", "perform_effects"}
+FUNCTION_FILES = {
+    "commands_api",
+    "queries_api",
+    "relay_outbox",
+    "perform_effects",
+    "project_events",
+    "reconcile",
+    "run_workflows",
+}
 
 
 def routes(resources: Resources, stage: str) -> dict[tuple[str, str], dict[str, Any]]:

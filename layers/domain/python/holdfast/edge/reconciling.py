@@ -25,6 +25,7 @@ from holdfast.edge.inspector import Page
 from holdfast.edge.projector import Projector
 from holdfast.edge.reconciliation_run import LEASE_SECONDS, Run, fitting
 from holdfast.edge.stocktaking import added
+from holdfast.edge.telemetry import Telemetry
 from holdfast.patterns import generations, keys, leases
 from holdfast.patterns.facts import fact_of
 from holdfast.patterns.reconciliation import Finding, no_tallies
@@ -45,9 +46,9 @@ REPORT_DAYS = 90
 
 @dataclass(frozen=True)
 class Reconciling:
-    """The workflow's steps. `drifted(count)` is told at the end of each run."""
+    """The workflow's steps, and what they are patient about."""
 
-    drifted: Callable[[int], None]
+    telemetry: Telemetry
     patience_seconds: int = 300
     page_items: int = PAGE_ITEMS
     margin_seconds: int = 60
@@ -201,7 +202,8 @@ def report(flow: Reconciling, run: Run) -> Decision:
         owner=progress.command_id,
         number=run.cursor["lease"],
     )
-    flow.drifted(sum(tally["drift"] for tally in tallies.values()))
+    drift = sum(tally["drift"] for tally in tallies.values())
+    flow.telemetry.gauge("reconciliation.drift.count", drift)
     result = {**times, "checks": [{"name": name, **tally} for name, tally in tallies.items()]}
     return Finish(result, writes=[release, *reports])
 

@@ -9,6 +9,7 @@ from dataclasses import MISSING, fields
 import pytest
 
 from holdfast.edge.command_routes import COMMANDS
+from holdfast.edge.families import FAMILIES, routes_of
 from holdfast.edge.routes import Route, concrete, rule_of, snake
 from holdfast.patterns.commands import Command
 
@@ -45,6 +46,11 @@ def test_a_command_is_for_named_roles(route: Route) -> None:
 
 def test_no_two_routes_are_one_operation() -> None:
     assert len({route.operation for route in COMMANDS}) == len(COMMANDS)
+
+
+def test_each_route_is_found_by_the_first_part_of_its_path() -> None:
+    found = [route.operation for family in FAMILIES for route in routes_of(family)]
+    assert sorted(found) == sorted(route.operation for route in COMMANDS)
 
 
 def test_a_template_becomes_a_rule_and_a_path() -> None:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from holdfast.edge import problems, requests
 from holdfast.edge.bodies import body_of
 from holdfast.edge.caller import Caller, caller_of
-from holdfast.edge.command_routes import COMMANDS
 from holdfast.edge.executor import Errand, Executor, with_headers
-from holdfast.edge.gateway import Handler, handler_of
+from holdfast.edge.families import FAMILIES, routes_of
+from holdfast.edge.gateway import Endpoints, Handler, handler_of
 from holdfast.edge.problems import Rejected, invalid
 from holdfast.edge.routes import Route, concrete
 from holdfast.edge.telemetry import Telemetry
@@ -19,10 +20,15 @@ from holdfast.writes.table import Table
 
 
 def commands_handler(table: Table, telemetry: Telemetry | None = None) -> Handler:
-    """The Lambda handler of every command route."""
+    """The Lambda handler of every command route, each family of them loaded when it is called."""
     executor = Executor(table, telemetry or Telemetry())
-    endpoints = {(route.method, route.path): CommandEndpoint(route, executor) for route in COMMANDS}
-    return handler_of(endpoints, executor.telemetry)
+
+    def endpoints(family: str) -> Endpoints:
+        routes = routes_of(family)
+        return {(route.method, route.path): CommandEndpoint(route, executor) for route in routes}
+
+    later = {family: partial(endpoints, family) for family in FAMILIES}
+    return handler_of({}, executor.telemetry, later)
 
 
 class CommandEndpoint:

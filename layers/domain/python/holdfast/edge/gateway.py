@@ -9,28 +9,46 @@ from aws_lambda_powertools.event_handler import APIGatewayRestResolver
 from aws_lambda_powertools.event_handler import Response as GatewayResponse
 
 from holdfast.edge import problems
+from holdfast.edge.families import family_of
 from holdfast.edge.routes import rule_of
 from holdfast.edge.telemetry import Telemetry
 from holdfast.patterns.commands import Response
 
 Endpoint = Callable[[Mapping[str, Any], Any, Mapping[str, str]], Response]
+Endpoints = Mapping[tuple[str, str], Endpoint]
+"""By method and path template."""
 Handler = Callable[[dict[str, Any], Any], dict[str, Any]]
 
 
-def handler_of(endpoints: Mapping[tuple[str, str], Endpoint], telemetry: Telemetry) -> Handler:
-    """A Lambda handler: `endpoints` by method and path template."""
-    app = APIGatewayRestResolver(enable_validation=False)
-    for (method, path), endpoint in endpoints.items():
-        app.route(rule_of(path), method)(_bound(app, endpoint))
+def handler_of(
+    endpoints: Endpoints,
+    telemetry: Telemetry,
+    later: Mapping[str, Callable[[], Endpoints]] | None = None,
+) -> Handler:
+    """A Lambda handler of `endpoints`.
+
+    `later` makes the endpoints below a first part of the path, at the first request for it.
+    """
+    app, waiting = APIGatewayRestResolver(enable_validation=False), dict(later or {})
+    _add(app, endpoints)
     app.not_found(lambda _: _for_gateway(_nowhere(app.current_event.path)))
 
     def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
+        family = family_of(event.get("path") or "")
+        if family in waiting:
+            _add(app, waiting[family]())
+            del waiting[family]
         try:
             return app.resolve(event, context)
         finally:
             telemetry.flush()
 
     return handler
+
+
+def _add(app: APIGatewayRestResolver, endpoints: Endpoints) -> None:
+    for (method, path), endpoint in endpoints.items():
+        app.route(rule_of(path), method)(_bound(app, endpoint))
 
 
 def _bound(app: APIGatewayRestResolver, endpoint: Endpoint) -> Callable[..., GatewayResponse[str]]:

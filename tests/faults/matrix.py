@@ -106,8 +106,8 @@ class Course:
         if self.storm.fault.expires:
             self._expire()
         self.storm.over = self.storm.over or self.storm.fault.lasts == 1
-        if not self.errand.once:
-            self._try(self.company.process(self.storm))
+        if self._repeated() and not self._try(self.company.process(self.storm)):
+            yield "caller: a repetition has no answer"
         self.storm.over = True
         self.storm.land()
         if not self.company.settle():
@@ -116,6 +116,10 @@ class Course:
         yield from self._unexpected()
         yield from self.errand.check(self.company)
         yield from judge(self.company.evidence())
+
+    def _repeated(self) -> bool:
+        """Requests always come once more; deliveries do so now and then."""
+        return self.errand.command or (not self.errand.once and self.storm.chance.random() < 0.5)
 
     def _tried(self) -> bool:
         """Send, as a caller does, until there is a final answer."""

@@ -10,7 +10,17 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 JSON, README = ROOT / "benchmarks" / "faults.json", ROOT / "README.md"
-BEGIN, END = "<!-- faults:begin -->", "<!-- faults:end -->"
+PAGE = ROOT / "docs" / "faults.md"
+
+
+@dataclass(frozen=True)
+class Caught:
+    """Who noticed a planted defect: rules of the judge, or its caller; empty when nobody did."""
+
+    mutant: str
+    by: str
+    errand: str = ""
+    fault: str = ""
 
 
 @dataclass(frozen=True)
@@ -71,8 +81,24 @@ def write(runs: Sequence[Run], seconds: float) -> int:
     print(f"\nseeds {runs[0].seed} to {runs[-1].seed}, {len(runs)} runs in {seconds:.0f} s")
     JSON.parent.mkdir(exist_ok=True)
     JSON.write_text(json.dumps(cells(runs), indent=1) + "\n")
-    text = README.read_text()
-    if BEGIN in text:
-        before, rest = text.split(BEGIN)
-        README.write_text(f"{before}{BEGIN}\n{table(runs)}\n{END}{rest.split(END)[1]}")
+    _replace(README, "faults", table(runs))
     return code
+
+
+def write_mutants(caught: Sequence[Caught]) -> int:
+    """Print who caught what, and put it into docs/faults.md."""
+    rows = [
+        f"| {one.mutant} | {one.by or 'nobody'} | {one.errand}, {one.fault} |" for one in caught
+    ]
+    shown = "\n".join(["| Planted defect | Caught by | In |", "|---|---|---|", *rows])
+    print(shown)
+    _replace(PAGE, "mutants", shown)
+    return 0 if all(one.by for one in caught) else 1
+
+
+def _replace(page: Path, name: str, shown: str) -> None:
+    """Put `shown` between the page's markers of that name, if it has them."""
+    begin, end, text = f"<!-- {name}:begin -->", f"<!-- {name}:end -->", page.read_text()
+    if begin in text:
+        before, rest = text.split(begin)
+        page.write_text(f"{before}{begin}\n{shown}\n{end}{rest.split(end)[1]}")

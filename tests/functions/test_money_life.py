@@ -9,7 +9,7 @@ import pytest
 from holdfast.patterns import keys
 from holdfast.writes.table import Table
 from tests import scenes
-from tests.api import ADMIN, Answer, Api
+from tests.api import ADMIN, Answer, Api, counted
 from tests.conftest import dynamodb
 from tests.proxy import Proxy
 from tests.scenes import CUSTOMER, basket
@@ -77,6 +77,20 @@ def test_each_movement_has_one_ledger_entry_with_its_cause(api: Api) -> None:
     assert told == [("deposit", 12_500), ("withdrawal", -500), ("interest", 180)]
     assert entries(api, wallet_id)[1]["note"] == "Rent"
     assert_ledger(api, wallet_id)
+
+
+def test_a_ledger_is_read_page_by_page_however_long_it_is(api: Api) -> None:
+    wallet_id = scenes.wallet(api, 10)
+    for _ in range(4):
+        api.post(f"/wallets/{wallet_id}/deposits", {"amount": 1}, actor=CUSTOMER)
+    path, cursor, pages = f"/wallets/{wallet_id}/entries?limit=2", "", []
+    with counted(api.table.client) as sent:
+        while cursor is not None:
+            page = api.get(f"{path}{cursor and f'&cursor={cursor}'}", CUSTOMER).body
+            pages.append([entry["version"] for entry in page["items"]])
+            cursor = page["nextCursor"]
+    assert pages == [[1, 2], [3, 4], [5]]
+    assert sent == ["GetItem", "Query"] * 3
 
 
 def test_a_wallet_holds_10_to_the_15_and_no_more(api: Api) -> None:

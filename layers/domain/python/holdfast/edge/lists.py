@@ -99,6 +99,21 @@ def sorted_page(
     return found, _next(question, scope, place)
 
 
+def keyed_page(question: Question, pk: str, prefix: str) -> tuple[Images, str | None]:
+    """A page of one partition in the order of its keys; reads no more than it shows."""
+    scope = ("keyed", pk, prefix)
+    position = _position(question, scope)
+    after = {"PK": {"S": pk}, "SK": {"S": position}}
+    found, last = question.table.query(
+        KeyConditionExpression="PK = :pk AND begins_with(SK, :prefix)",
+        ExpressionAttributeValues={":pk": pk, ":prefix": prefix},
+        ConsistentRead=True,
+        Limit=question.query.limit,
+        **({"ExclusiveStartKey": after} if position else {}),
+    )
+    return found, _next(question, scope, last["SK"]["S"] if last else None)
+
+
 def _position(question: Question, scope: tuple[str, ...]) -> str | None:
     cursor = question.query.cursor
     return None if cursor is UNSET else cursors.unseal(cursor, question.caller.tenant, *scope)

@@ -78,12 +78,7 @@ def list_entries(question: Question) -> Response:
     """A wallet's ledger, oldest first."""
     key = keys.wallet(question.caller.tenant, question.ids["wallet_id"])
     _owned(question, key)
-    found, cursor = lists.sorted_page(
-        question,
-        question.table.partition(key.pk, "ENTRY#"),
-        lambda image: (image["version"],),
-        ("entries", key.pk),
-    )
+    found, cursor = lists.keyed_page(question, key.pk, "ENTRY#")
     return lists.page(question, (shown(LedgerEntry, image) for image in found), cursor)
 
 

@@ -19,7 +19,7 @@ from stacks.streams import consume_stream
 
 RELAY_TIMEOUT = Duration.seconds(60)
 EFFECTS_TIMEOUT = Duration.seconds(60)
-WORKERS = {"workflows": Duration.seconds(60), "reconciliations": Duration.seconds(300)}
+WORKERS = {"workflows": Duration.seconds(30), "reconciliations": Duration.seconds(300)}
 """The channels of many-step commands, with the timeouts of the functions that take their steps."""
 EFFECTS_RECEIVES_MAX = 100
 """The ledger gives up after eight attempts; this is for messages that nothing can read, and

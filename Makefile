@@ -5,7 +5,7 @@ STAGE ?= local
 OUT ?= .local/synth/$(STAGE)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup up down token demo test faults check synth plan lock
+.PHONY: help setup up down alarms token demo test faults check synth plan lock
 
 help:  ## list the verbs
 	@sed -n 's/^\([a-z]*\):.*  ## /  make \1\t/p' Makefile | expand -t 16
@@ -18,6 +18,9 @@ up: setup  ## start the local stack and deploy [PORT=4566]
 
 down:  ## stop it; its state is kept unless CLEAN=1
 	@$(PY) -m tools.local down --clean="$(CLEAN)"
+
+alarms:  ## carry the local functions' metrics to CloudWatch, and print what rings
+	@$(PY) -m tools.bridge
 
 token:  ## print an ID token: ACTOR= TENANT= GROUPS=officer,reviewer
 	@$(PY) -m tools.token --actor="$(ACTOR)" --tenant="$(TENANT)" --groups="$(GROUPS)"

@@ -11,6 +11,8 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import reduce
+from operator import and_
 from typing import Any
 
 import msgspec
@@ -158,7 +160,7 @@ def _record(cmd: Command, status: str, more: Mapping[str, Any]) -> Write:
         **more,
     }
     if cmd.resumed:
-        return _resumption(cmd, key, cmd.resumed["status"], item)
+        return _resumption(cmd, key, cmd.resumed, item)
     item = {"expiresAt": expiry(cmd.at, RECORD_HOURS), **item}
     if cmd.attempt == 1:
         return create(key, item, "A command takes effect at most once.")
@@ -172,10 +174,13 @@ def _record(cmd: Command, status: str, more: Mapping[str, Any]) -> Write:
     )
 
 
-def _resumption(cmd: Command, key: Key, before: str, item: Mapping[str, Any]) -> Write:
+def _resumption(
+    cmd: Command, key: Key, before: Mapping[str, Any], item: Mapping[str, Any]
+) -> Write:
     """The record of a many-step command that goes on; where it stands is on it alone, so it
     keeps its time to live, and is not made anew when it has expired."""
-    left = Attr("status").eq(before) & Attr("attempt").eq(cmd.attempt - 1)
+    named = ("status", "attempt", "progressAt")
+    left = reduce(and_, (Attr(name).eq(before[name]) for name in named))
     return update(
         key,
         "A command that was given up or is stuck goes on from its cursor, once.",

@@ -20,7 +20,7 @@ from holdfast.domain.transitions import (
 from holdfast.patterns import guards, keys
 from holdfast.patterns.frozen import command
 from holdfast.patterns.outbox import Event
-from holdfast.writes.plan import Key, Plan, create, delete, update
+from holdfast.writes.plan import Plan, create, delete, update
 from holdfast.writes.refusals import Refusal
 from holdfast.writes.rules import Rule
 
@@ -73,7 +73,7 @@ def add_investigator(cmd: AddInvestigator) -> Plan:
         ),
         emits=Event(
             "InvestigatorAdded",
-            _membership(cmd, membership),
+            keys.membership(cmd.key, cmd.user_id, membership),
             1,
             {"caseId": cmd.case_id, "userId": cmd.user_id},
         ),
@@ -101,14 +101,14 @@ def remove_investigator(cmd: RemoveInvestigator, member: Image | None) -> Plan:
             "activeCount",
             "The guard counts the investigators that a case has.",
         ),
-        emits=Event("InvestigatorRemoved", _membership(cmd, member["membershipId"]), 2, told),
+        emits=Event(
+            "InvestigatorRemoved",
+            keys.membership(cmd.key, cmd.user_id, member["membershipId"]),
+            2,
+            told,
+        ),
         returns={**told, "removedAt": cmd.at},
     )
-
-
-def _membership(cmd: AddInvestigator | RemoveInvestigator, membership: str) -> Key:
-    """The owner of one membership's two events; a user who comes back has another."""
-    return Key(cmd.key.pk, f"{keys.investigator(cmd.key, cmd.user_id).sk}#{membership}")
 
 
 def open_task(cmd: OpenTask) -> Plan:

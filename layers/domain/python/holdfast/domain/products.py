@@ -95,9 +95,7 @@ def restock(cmd: Restock, product: Image | None) -> Plan:
         cmd,
         require(cmd.key, "Only a registered product is restocked."),
         hot_stock.add(cmd.key, shard, cmd.quantity),
-        emits=Event(
-            "ProductRestocked", Key(cmd.key.pk, f"RESTOCK#{cmd.new_id('restock')}"), 1, told
-        ),
+        emits=Event("ProductRestocked", keys.restocking(cmd.key, cmd.new_id("restock")), 1, told),
         returns=told,
     )
 

@@ -64,6 +64,11 @@ def investigator(case_key: Key, user_id: str) -> Key:
     return Key(case_key.pk, f"INVESTIGATOR#{part(user_id)}")
 
 
+def membership(case_key: Key, user_id: str, membership_id: str) -> Key:
+    """The owner of one membership's events; a user who comes back has another."""
+    return Key(case_key.pk, f"{investigator(case_key, user_id).sk}#{part(membership_id)}")
+
+
 def investigator_guard(case_key: Key) -> Key:
     return Key(case_key.pk, "INVESTIGATOR_GUARD")
 
@@ -107,6 +112,11 @@ def product(tenant: str, sku: str) -> Key:
 
 def stock(product_key: Key, shard: int) -> Key:
     return Key(product_key.pk, f"STOCK#{shard:02d}")
+
+
+def restocking(product_key: Key, restock_id: str) -> Key:
+    """The owner of the event of one delivery of goods."""
+    return Key(product_key.pk, f"RESTOCK#{part(restock_id)}")
 
 
 def order(tenant: str, order_id: str) -> Key:
@@ -205,3 +215,8 @@ def stuck(tenant: str, book: str, aggregate_name: str) -> Key:
 
 def report(tenant: str, check: str, started_at: str) -> Key:
     return Key(f"RECONCILIATION#{part(tenant)}#{part(check)}", started_at)
+
+
+def repair(tenant: str, check: str, repair_id: str) -> Key:
+    """The owner of the event of one repair, beside the reports of its check."""
+    return Key(report(tenant, check, "").pk, f"REPAIR#{part(repair_id)}")

@@ -53,7 +53,7 @@ def reset(key: Key, name: str, old: Any, new: Any) -> Write:
 def repaired(tenant: str, command_id: str, finding: Finding) -> Event:
     """The fact of one repair, in a history of its own beside the check's reports."""
     name = keys.derived_id(command_id, f"repair|{finding.check}|{finding.key}|{finding.old}")
-    owner = Key(keys.report(tenant, finding.check, "").pk, f"REPAIR#{name}")
+    owner = keys.repair(tenant, finding.check, name)
     return Event("DriftRepaired", owner, 1, {"check": finding.check, **finding.told})
 
 

@@ -5,7 +5,7 @@ STAGE ?= local
 OUT ?= .local/synth/$(STAGE)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup up down alarms token demo test faults check synth plan lock
+.PHONY: help setup up down alarms token watch demo test faults check synth plan lock
 
 help:  ## list the verbs
 	@sed -n 's/^\([a-z]*\):.*  ## /  make \1\t/p' Makefile | expand -t 16
@@ -24,6 +24,9 @@ alarms:  ## carry the local functions' metrics to CloudWatch, and print what rin
 
 token:  ## print an ID token: ACTOR= TENANT= GROUPS=officer,reviewer
 	@$(PY) -m tools.token --actor="$(ACTOR)" --tenant="$(TENANT)" --groups="$(GROUPS)"
+
+watch: setup  ## progress of a running command: COMMAND=id [TENANT=acme] [ACTOR=watcher]
+	@$(PY) -m tools.watch --command="$(COMMAND)" --tenant="$(TENANT)" --actor="$(ACTOR)"
 
 demo: up  ## walk the main flows with real requests
 	@$(PY) -m tools.demo

@@ -142,9 +142,6 @@ def test_a_record_counts_for_its_own_tenant_alone(counting: Counting) -> None:
 
 POISON: dict[str, dict[str, Any]] = {
     "UNKNOWN_SCHEMA": {"schema": 2},
-    "FOREIGN_TENANT": {"tenant": "globex"},
-    "MISPLACED_VERSION": {"version": 7},
-    "MALFORMED_EVENT": {"version": "one"},
     "UNREADABLE_DATA": {"data": {"status": 5}},
 }
 
@@ -158,6 +155,20 @@ def test_poison_is_put_aside_with_its_cause_and_holds_up_nobody(
     assert counting.deliver(bad, record_of(OTHER, 1, "CaseCreated", CREATED, number=1)) == []
     assert [one["cause"] for one in counting.aside] == [cause]
     assert counting.counts("cases-by-status") == {"OPEN": 1}
+
+
+def test_an_event_without_a_version_is_put_aside(counting: Counting) -> None:
+    record = moved(record_of(CASE, 1, "CaseCreated", CREATED), SK="EVENT#META#000000000x")
+    assert counting.deliver(record) == []
+    assert [one["cause"] for one in counting.aside] == ["NO_VERSION"]
+
+
+def test_an_event_counts_for_the_tenant_and_version_of_its_key(counting: Counting) -> None:
+    record = record_of(CASE, 1, "CaseCreated", CREATED)
+    record["dynamodb"]["NewImage"].update(encode_item({"tenant": "globex", "version": 7}))
+    assert counting.deliver(record) == []
+    assert counting.counts("cases-by-status") == {"OPEN": 1}
+    assert counting.counts("cases-by-status", "globex") == {}
 
 
 def test_a_redrive_counts_what_was_put_aside_exactly_once(counting: Counting, table: Table) -> None:

@@ -16,7 +16,7 @@ from holdfast.writes.plan import Key
 def fold_case(state: State, fact: Fact) -> State:
     """A case as far as it is counted; events that say nothing of it change nothing."""
     told = {name: value for name in ("status", "region", "officerId") if (value := fact.text(name))}
-    redacted = {"redacted": True} if "redacted" in fact.data else {}
+    redacted = {"redacted": True} if fact.has("redacted") else {}
     return {**state, **told, **redacted}
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from holdfast.domain.projections import book_of
 from holdfast.patterns.facts import EVENT_PREFIX, Fact, Uncountable, fact_of, owner_of
+from holdfast.patterns.keys import VERSION_DIGITS
 from holdfast.writes.plan import Key
 
 Record = Mapping[str, Any]
@@ -19,6 +20,7 @@ class Arrival:
 
     record: Record
     owner: Key
+    version: int = 0
     fact: Fact | None = None
     cause: str = ""
 
@@ -40,19 +42,23 @@ def arrivals(records: Iterable[Record]) -> list[Arrival]:
     for record in records:
         if record.get("eventName") != "INSERT":
             continue
-        keys = record["dynamodb"]["Keys"]
-        if not keys["SK"]["S"].startswith(EVENT_PREFIX):
+        named = record["dynamodb"]["Keys"]
+        if not named["SK"]["S"].startswith(EVENT_PREFIX):
             continue
-        owner = owner_of(keys)
+        owner = owner_of(named)
         if book_of(owner) is not None:
             found.append(_arrival(record, owner))
     return found
 
 
 def _arrival(record: Record, owner: Key) -> Arrival:
+    """The version is that of the record's key, for its image may say anything."""
+    text = record["dynamodb"]["Keys"]["SK"]["S"][-VERSION_DIGITS:]
+    if not text.isdigit():
+        return Arrival(record, owner, cause="NO_VERSION")
     try:
-        return Arrival(record, owner, fact_of(record["dynamodb"]["NewImage"]))
+        return Arrival(record, owner, int(text), fact_of(record["dynamodb"]["NewImage"]))
     except Uncountable as error:
-        return Arrival(record, owner, cause=error.cause)
+        return Arrival(record, owner, int(text), cause=error.cause)
     except KeyError:
-        return Arrival(record, owner, cause="NO_IMAGE")
+        return Arrival(record, owner, int(text), cause="NO_IMAGE")

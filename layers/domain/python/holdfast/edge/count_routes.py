@@ -42,7 +42,7 @@ COUNT_COMMANDS = (
         SpreadIntake,
         intake.SpreadIntake,
         intake.spread_intake,
-        reads=one(lambda cmd: cmd.key),
+        reads=one(lambda cmd: cmd.key, guess=True),
     ),
     Route(
         "POST",

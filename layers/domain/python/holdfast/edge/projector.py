@@ -150,10 +150,11 @@ def _by_lane(facts: Iterable[Fact]) -> Iterator[tuple[Lane, Facts]]:
     """Facts of counted aggregates by lane, at most `AGGREGATES_MAX` owners at a time."""
     lanes: dict[tuple[str, Book, int], dict[Key, list[Fact]]] = {}
     for fact in facts:
-        book = book_of(fact.owner)
+        owner = fact.owner
+        book = book_of(owner)
         if book is not None:
-            name = (fact.tenant, book, projections.lane_of(fact.owner))
-            lanes.setdefault(name, defaultdict(list))[fact.owner].append(fact)
+            name = (fact.tenant, book, projections.lane_of(owner))
+            lanes.setdefault(name, defaultdict(list))[owner].append(fact)
     for (tenant, book, number), owned in lanes.items():
         owners = list(owned)
         for start in range(0, len(owners), AGGREGATES_MAX):

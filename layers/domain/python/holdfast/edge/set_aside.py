@@ -39,7 +39,7 @@ class SetAside:
 
     def put(self, arrival: Arrival, cause: str) -> bool:
         """Put one record aside; False when that could not be done now."""
-        item = {"version": _version(arrival), "at": _at(arrival), "cause": cause}
+        item = {"version": arrival.version, "at": _at(arrival), "cause": cause}
         because = "The first event of an aggregate that cannot be counted is remembered."
         try:
             self._commit(create(_marker(arrival.owner), item, because))
@@ -51,7 +51,7 @@ class SetAside:
 
     def forget(self, arrival: Arrival) -> None:
         """The record is counted now; another that is stuck stays marked."""
-        this = Rule(Refusal.STALE_READ, Attr("version").eq(_version(arrival)))
+        this = Rule(Refusal.STALE_READ, Attr("version").eq(arrival.version))
         because = "What is counted now is stuck no more."
         self._commit(delete(_marker(arrival.owner), because, [this]))
 
@@ -66,17 +66,7 @@ def _marker(owner: Key) -> Key:
     return keys.stuck(tenant_of(owner.pk), book.name, keys.aggregate(owner))
 
 
-def _version(arrival: Arrival) -> int:
-    """By the record's key, for its image may say anything; 0 when that is no number either."""
-    text = arrival.record["dynamodb"]["Keys"]["SK"]["S"][-keys.VERSION_DIGITS :]
-    return int(text) if text.isdigit() else 0
-
-
 def _at(arrival: Arrival) -> str:
-    if arrival.fact:
-        return arrival.fact.at
-    return (
-        datetime.fromtimestamp(arrival.created or 0, UTC)
-        .isoformat(timespec="milliseconds")
-        .replace("+00:00", "Z")
-    )
+    """As the stream says it, for the image may say anything; the event itself is no younger."""
+    created = datetime.fromtimestamp(arrival.created or 0, UTC)
+    return created.isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -14,7 +14,7 @@ from typing import Any
 from boto3.dynamodb.conditions import Attr
 
 from holdfast.patterns import keys
-from holdfast.writes.plan import Key, Write, accumulate, update
+from holdfast.writes.plan import Key, Write, accumulate, create, update
 from holdfast.writes.refusals import Refusal
 from holdfast.writes.rules import Rule
 
@@ -39,16 +39,12 @@ def spread(counter: Key, seen: Mapping[str, Any] | None, shards: int) -> Write:
 
     Refused with STALE_READ when it has moved since.
     """
-    version = None if seen is None else seen["version"]
-    unmoved = Attr("version").not_exists() if version is None else Attr("version").eq(version)
-    return update(
-        counter,
-        "A counter's number of shards changes from the one that was read.",
-        [Rule(Refusal.STALE_READ, unmoved)],
-        set={"shards": shards},
-        add={"version": 1},
-        missing=None,
-    )
+    because = "A counter's number of shards changes from the one that was read."
+    if not seen:
+        item = {"shards": shards, "version": 1}
+        return create(counter, item, because, or_else=Refusal.STALE_READ)
+    unmoved = Rule(Refusal.STALE_READ, Attr("version").eq(seen["version"]))
+    return update(counter, because, [unmoved], set={"shards": shards}, add={"version": 1})
 
 
 def total(shards: Iterable[Mapping[str, Any]]) -> int:

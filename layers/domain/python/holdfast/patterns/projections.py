@@ -132,16 +132,17 @@ def advance(
     Raises Uncountable for a gap, or for an event that the book cannot read.
     """
     version, state, at = before.version, before.state, ""
-    for fact in sorted(facts, key=lambda fact: fact.version):
-        if fact.version <= version:
+    known = {fact.version: fact for fact in facts}
+    for following in sorted(known):
+        if following <= version:
             continue
-        if fact.version > version + 1:
+        if following > version + 1:
             raise Uncountable("GAP_IN_TRAIL")
+        fact, version = known[following], following
         try:
-            state = book.fold(state, fact)
+            state, at = book.fold(state, fact), max(at, fact.at)
         except (KeyError, TypeError, ValueError) as error:
             raise Uncountable("UNREADABLE_DATA") from error
-        version, at = fact.version, max(at, fact.at)
     if version == before.version:
         return None
     return Advance(owner, generation, before, Mark(version, state), at)

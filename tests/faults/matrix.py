@@ -17,11 +17,12 @@ from typing import Any
 
 from tests.conftest import dynamodb
 from tests.faults import report
+from tests.faults.catalogue import FAULTS
 from tests.faults.company import Company, Process, Template, template
 from tests.faults.errands import ERRANDS, Errand
 from tests.faults.judge import judge
 from tests.faults.report import Run
-from tests.faults.wire import CALM, FAULTS, Fault, Killed, Storm
+from tests.faults.wire import CALM, Fault, Killed, Storm
 from tools.emulator import emulator
 
 TRIES_MAX = 8

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from tests.faults.catalogue import FAULTS
 from tests.faults.errands import ERRANDS
 from tests.faults.matrix import Matrix
-from tests.faults.wire import FAULTS
 
 CELLS = len(ERRANDS) * len(FAULTS)
 STRIDE = 7

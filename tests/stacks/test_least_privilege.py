@@ -1,0 +1,348 @@
+"""Every function does its whole work within its own synthesized policy, and nothing else is in it.
+
+The real handlers run in this process on the emulator; each request that they make is judged by
+the policy that production gives to the role of that function.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import sys
+import time
+import uuid
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import boto3
+import pytest
+
+from holdfast.edge import clients
+from holdfast.patterns import keys
+from tests import scenes
+from tests.api import ADMIN, SUPERVISOR, Api
+from tests.conftest import CREDENTIALS, create_table
+from tests.policies import Call, allowed, calls_of, with_queue_names
+from tests.pump import Stream
+from tests.stacks.conftest import Resources
+from tests.stacks.test_access import statements
+from tools.emulator import REGION
+from tools.paths import ROOT
+from tools.samples import SAMPLES
+from tools.webhook import receiving
+
+FUNCTIONS = (
+    "commands_api",
+    "queries_api",
+    "relay_outbox",
+    "project_events",
+    "perform_effects",
+    "run_workflows",
+    "reconcile",
+)
+QUEUES = ("events.fifo", "workflows.fifo", "reconciliations.fifo", "projection-failures")
+PRODUCTION = "prod"
+WAIT_SECONDS_MAX = 90
+COUNTED = {"PK": ("CASE#", "ORDER#"), "SK": ("EVENT#META#", "EVENT#TASK#")}
+
+
+class Context:
+    @staticmethod
+    def get_remaining_time_in_millis() -> int:
+        return 60_000
+
+
+def policy(resources: Resources, function: str) -> list[Any]:
+    """What production lets the function do to data, with queues by their names."""
+    named = "".join(part.capitalize() for part in function.split("_"))
+    prefix = f"holdfast-{PRODUCTION}-"
+    queues = {
+        logical: item["Properties"]["QueueName"].removeprefix(prefix).removesuffix(".fifo")
+        for logical, item in resources(PRODUCTION, "AWS::SQS::Queue").items()
+    }
+    found = [one for one in statements(resources, PRODUCTION, named) if _of_data(one)]
+    return with_queue_names(found, queues)
+
+
+def _of_data(statement: dict[str, Any]) -> bool:
+    actions = json.dumps(statement["Action"])
+    return any(service in actions for service in ("dynamodb:", "sqs:", "secretsmanager:"))
+
+
+@dataclass
+class Company:
+    """The service's functions in one process, and what each of them asked AWS for."""
+
+    endpoint: str
+    queues: dict[str, str]
+    stream: Stream
+    api: Api
+    handlers: dict[str, Callable[..., Any]]
+    asked: dict[str, set[Call]] = field(default_factory=lambda: defaultdict(set))
+    running: str = ""
+
+    def note(self, params: dict[str, Any], model: Any, **_: Any) -> None:
+        service = str(model.service_model.service_id.hyphenize())
+        self.asked[self.running] |= set(calls_of(service, model.name, params))
+
+    def run(self, function: str, event: dict[str, Any]) -> Any:
+        self.running = function
+        return self.handlers[function](event, Context)
+
+    def deliver(self, function: str, queue: str) -> int:
+        """Hand a function what waits on its queue; the number of messages."""
+        sqs = boto3.client("sqs", endpoint_url=self.endpoint, region_name=REGION, **CREDENTIALS)
+        url = self.queues[queue]
+        found = sqs.receive_message(
+            QueueUrl=url, MaxNumberOfMessages=10, AttributeNames=["All"], VisibilityTimeout=30
+        ).get("Messages", [])
+        records = [
+            {
+                "messageId": one["MessageId"],
+                "receiptHandle": one["ReceiptHandle"],
+                "body": one["Body"],
+                "attributes": one["Attributes"],
+                "eventSource": "aws:sqs",
+            }
+            for one in found
+        ]
+        failed = self.run(function, {"Records": records}) if records else None
+        kept = {item["itemIdentifier"] for item in (failed or {}).get("batchItemFailures", [])}
+        for one in found:
+            if one["MessageId"] not in kept:
+                sqs.delete_message(QueueUrl=url, ReceiptHandle=one["ReceiptHandle"])
+        return len(records)
+
+    def settle(self) -> None:
+        """Let every worker do what waits for it, until nothing does."""
+        busy = True
+        while busy:
+            records = self.stream.read()
+            for function in ("relay_outbox", "project_events"):
+                mine = [one for one in records if _is_for(function, one)]
+                if mine:
+                    self.run(function, {"Records": mine})
+            busy = bool(records) + sum(
+                self.deliver(function, queue)
+                for function, queue in (
+                    ("perform_effects", "events.fifo"),
+                    ("run_workflows", "workflows.fifo"),
+                    ("reconcile", "reconciliations.fifo"),
+                )
+            )
+
+    def settle_until(self, path: str) -> None:
+        """Settle until a read is answered: a worker may put a message off for seconds."""
+        until = time.monotonic() + WAIT_SECONDS_MAX
+        self.settle()
+        while self.api.get(path, ADMIN).status != 200:
+            assert time.monotonic() < until, path
+            time.sleep(0.5)
+            self.settle()
+
+
+def _is_for(function: str, record: dict[str, Any]) -> bool:
+    """What the mappings' filters let through."""
+    named = record["dynamodb"]["Keys"]
+    starts = {"PK": ("OUTBOX#",), "SK": ("",)} if function == "relay_outbox" else COUNTED
+    return record["eventName"] == "INSERT" and all(
+        named[name]["S"].startswith(some) for name, some in starts.items()
+    )
+
+
+@pytest.fixture(scope="module")
+def company(endpoint: str, client: Any) -> Iterator[Company]:
+    """Functions that were loaded as Lambda loads them, on a table and queues of their own."""
+    with receiving() as receiver, pytest.MonkeyPatch.context() as patch:
+        name = f"holdfast-{uuid.uuid4().hex[:12]}"
+        create_table(client, name)
+        stream = Stream(endpoint, client, name)
+        queues = _queues(endpoint)
+        for variable, value in _environment(endpoint, name, queues, receiver.url).items():
+            patch.setenv(variable, value)
+        clients._session.cache_clear()
+        found = Company(endpoint, queues, stream, object.__new__(Api), {})
+        clients._session().register("provide-client-params", found.note)
+        found.handlers |= {function: _load(function) for function in FUNCTIONS}
+        _serve(found, name, client)
+        yield found
+        clients._session.cache_clear()
+        client.delete_table(TableName=name)
+
+
+def _queues(endpoint: str) -> dict[str, str]:
+    sqs = boto3.client("sqs", endpoint_url=endpoint, region_name=REGION, **CREDENTIALS)
+    run = uuid.uuid4().hex[:8]
+    return {
+        name: sqs.create_queue(
+            QueueName=name,
+            Attributes={"FifoQueue": "true"} if name.endswith(".fifo") else {},
+            tags={"run": run},
+        )["QueueUrl"]
+        for name in QUEUES
+    }
+
+
+def _environment(endpoint: str, table: str, queues: dict[str, str], webhook: str) -> dict[str, str]:
+    secrets = boto3.client(
+        "secretsmanager", endpoint_url=endpoint, region_name=REGION, **CREDENTIALS
+    )
+    secret = secrets.create_secret(Name=f"{table}-webhook", SecretString="a secret of this test")
+    return {
+        "AWS_ACCESS_KEY_ID": "test",
+        "AWS_SECRET_ACCESS_KEY": "test",
+        "AWS_DEFAULT_REGION": REGION,
+        "AWS_ENDPOINT_URL": endpoint,
+        "TABLE_NAME": table,
+        "STAGE": "local",
+        "EVENTS_QUEUE_URL": queues["events.fifo"],
+        "WORKFLOWS_QUEUE_URL": queues["workflows.fifo"],
+        "RECONCILIATIONS_QUEUE_URL": queues["reconciliations.fifo"],
+        "PROJECTION_FAILURES_URL": queues["projection-failures"],
+        "WEBHOOK_URL": webhook,
+        "WEBHOOK_SECRET_ID": secret["Name"],
+    }
+
+
+def _load(function: str) -> Callable[..., Any]:
+    """The handler of a fresh copy of the function's module."""
+    path = ROOT / "functions" / f"{function}.py"
+    spec = importlib.util.spec_from_file_location(f"loaded_{function}", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module.handler
+
+
+def _serve(company: Company, table: str, client: Any) -> None:
+    """An API whose requests go to the loaded functions."""
+    company.api.commands = lambda event, _: company.run("commands_api", event)
+    company.api.queries = lambda event, _: company.run("queries_api", event)
+
+
+@pytest.fixture(scope="module")
+def asked(company: Company) -> dict[str, set[Call]]:
+    """What each function asked for while the company lived a day of its life."""
+    api = company.api
+    first = scenes.case(api, "closed")
+    other = scenes.case(api, "submitted", "REG-2")
+    scenes.lease(api, other)
+    api.case("REG-1")
+    _shop(api)
+    moved = api.post("/officers/o-1/offboardings", {"toOfficerIds": ["o-2"]}, actor=ADMIN)
+    rows = "externalRef,title,region,priority\nIMP-1,Dust,EU,LOW\n"
+    api.post("/imports", rows, actor=ADMIN, headers={"Content-Type": "text/csv"})
+    company.settle()
+    redact = f"/cases/{first}?expectedVersion=5"
+    assert api.call("DELETE", redact, actor=SUPERVISOR).status == 200
+    api.post("/ops/reconciliations", {"repair": True}, actor=ADMIN)
+    company.settle_until("/ops/reconciliations/latest")
+    for function, event in (
+        ("relay_outbox", {}),
+        ("run_workflows", {}),
+        ("reconcile", {}),
+        ("reconcile", {"start": "nightly"}),
+    ):
+        company.run(function, event)
+    company.settle()
+    _read(api, other, moved.body["commandId"])
+    return company.asked
+
+
+def _shop(api: Api) -> None:
+    wallet = scenes.wallet(api, 10_000)
+    scenes.product(api, shards=4)
+    order = api.post("/orders", scenes.basket(wallet, 2), actor=scenes.CUSTOMER).body["orderId"]
+    cancel = f"/orders/{order}/cancellations"
+    assert api.post(cancel, {"expectedVersion": 1}, actor=scenes.CUSTOMER).status == 200
+    for path in (f"/wallets/{wallet}", f"/wallets/{wallet}/entries", f"/orders/{order}"):
+        assert api.get(path, scenes.CUSTOMER).status == 200
+
+
+def _read(api: Api, case_id: str, command_id: str) -> None:
+    case = f"/cases/{case_id}"
+    for path in (
+        *(case, f"{case}/events", f"{case}/tasks", "/cases?status=OPEN", "/cases?region=EU-WEST"),
+        *(
+            "/cases?officerId=o-1",
+            "/officers/o-1",
+            "/products/lamp",
+            "/projections/cases-by-status",
+        ),
+        *(
+            "/counters/intake?region=EU-WEST",
+            f"/commands/{command_id}",
+            "/ops/outbox",
+            "/ops/side-effects",
+        ),
+        *("/ops/side-effects?status=SENT", "/ops/reconciliations/latest", "/health"),
+    ):
+        assert api.get(path, ADMIN).status == 200, path
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_a_function_asks_for_nothing_that_its_policy_does_not_allow(
+    resources: Resources, asked: dict[str, set[Call]], function: str
+) -> None:
+    calls, granted = asked[function], policy(resources, function)
+    assert calls
+    assert [call for call in calls if not allowed(granted, call)] == []
+
+
+@pytest.mark.parametrize("sample", SAMPLES.values(), ids=lambda sample: sample.name)
+def test_every_write_of_every_command_is_within_the_policy(
+    resources: Resources, sample: Any
+) -> None:
+    granted = policy(resources, "commands_api")
+    items = [write.request for write in sample.plan.writes]
+    calls = list(calls_of("dynamodb", "TransactWriteItems", {"TransactItems": items}))
+    assert calls
+    assert [call for call in calls if not allowed(granted, call)] == []
+
+
+CASE = keys.case("acme", "c-1").pk
+
+
+@pytest.mark.parametrize(
+    ("function", "call"),
+    [
+        # A stray put, update or delete, outside a transaction: it would prove no precondition.
+        ("commands_api", Call("dynamodb:PutItem", "table", (CASE,))),
+        ("commands_api", Call("dynamodb:UpdateItem", "table", (CASE,))),
+        ("commands_api", Call("dynamodb:DeleteItem", "table", ("IDEMPOTENCY#acme#c",))),
+        # What is derived is written by the projector alone, and read by whoever shows it.
+        (
+            "commands_api",
+            Call("dynamodb:UpdateItem", "table", ("PROJECTION#acme#x",), "TransactWriteItems"),
+        ),
+        ("commands_api", Call("dynamodb:Scan", "table")),
+        ("commands_api", Call("dynamodb:BatchWriteItem", "table", (CASE,))),
+        ("queries_api", Call("dynamodb:PutItem", "table", (CASE,), "TransactWriteItems")),
+        ("queries_api", Call("dynamodb:GetItem", "table", ("UNIQUE#acme#CASE#v1#reg-1",))),
+        ("queries_api", Call("dynamodb:Scan", "table")),
+        ("relay_outbox", Call("dynamodb:UpdateItem", "table", (CASE,), "TransactWriteItems")),
+        ("project_events", Call("dynamodb:UpdateItem", "table", (CASE,), "TransactWriteItems")),
+        ("perform_effects", Call("dynamodb:UpdateItem", "table", (CASE,), "TransactWriteItems")),
+        ("perform_effects", Call("sqs:SendMessage", "queue/events")),
+    ],
+    ids=str,
+)
+def test_what_a_function_has_no_business_with_is_denied(
+    resources: Resources, function: str, call: Call
+) -> None:
+    assert not allowed(policy(resources, function), call)
+
+
+def test_the_same_put_is_allowed_inside_a_transaction(resources: Resources) -> None:
+    inside = Call("dynamodb:PutItem", "table", (CASE,), "TransactWriteItems")
+    assert allowed(policy(resources, "commands_api"), inside)
+
+
+def test_a_scan_is_for_reconciliation_alone(resources: Resources) -> None:
+    scan = Call("dynamodb:Scan", "table")
+    able = [name for name in FUNCTIONS if allowed(policy(resources, name), scan)]
+    assert able == ["reconcile"]

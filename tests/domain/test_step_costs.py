@@ -16,7 +16,7 @@ from holdfast.patterns import keys
 from holdfast.writes.table import Table
 from tests.api import ADMIN, SUPERVISOR, Api, case_body
 from tests.functions.test_long_redaction import closed, edited
-from tests.functions.test_offboarding import leave, team
+from tests.leaving import leave, team
 from tests.metering import Meter
 from tests.working import TENANT, command_of
 

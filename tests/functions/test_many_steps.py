@@ -13,7 +13,7 @@ from holdfast.patterns.commands import STUCK_MILLISECONDS
 from holdfast.patterns.workflows import PUSHES_MAX
 from holdfast.writes.codec import encode_item
 from tests.api import ADMIN, Answer, Api
-from tests.functions.test_offboarding import assert_moved_once, give_up, leave, team
+from tests.leaving import assert_moved_once, give_up, leave, team
 from tests.scripted import failure
 from tests.working import TENANT, Context, Wire, Works, command_of
 
@@ -97,9 +97,7 @@ def test_a_command_that_was_given_up_is_resumed_by_its_key_from_its_cursor(
     assert_moved_once(api, cases, ROOMS)
 
 
-def test_a_record_that_expires_while_it_is_resumed_is_not_made_anew(
-    api: Api, works: Works
-) -> None:
+def test_a_record_that_expires_while_it_is_resumed_is_not_made_anew(api: Api, works: Works) -> None:
     """The officer is LEAVING by a command that is gone, so another may take over."""
     cases, command_id = started(api)
     give_up(works)

@@ -3,71 +3,34 @@
 from __future__ import annotations
 
 import random
-from collections import Counter
 from typing import Any
 
 import pytest
 
 from holdfast.patterns import keys
-from tests.api import ADMIN, OFFICER, REVIEWER, SUPERVISOR, Answer, Api
+from tests.api import ADMIN, OFFICER, REVIEWER, SUPERVISOR, Api
+from tests.leaving import (
+    ROOMS,
+    assert_moved_once,
+    assign,
+    give_up,
+    given,
+    leave,
+    load,
+    moves,
+    status,
+    stored_load,
+    team,
+    transfer,
+)
 from tests.working import TENANT, Works, command_of, die
 
 CASES = 25
-ROOMS = {"o-2": 20, "o-3": 15, "o-4": 3}
-BODY = {"toOfficerIds": list(ROOMS)}
 
 
 @pytest.fixture
 def works(api: Api) -> Works:
     return Works.of(api)
-
-
-def team(api: Api, count: int, rooms: dict[str, int]) -> list[str]:
-    """The ids of `count` cases of officer `o-1`, beside officers with this much room."""
-    api.officer("o-1", max_load=count)
-    for officer, room in rooms.items():
-        api.officer(officer, max_load=room)
-    return [given(api, f"REG-{number}") for number in range(count)]
-
-
-def given(api: Api, reference: str, officer: str = "o-1") -> str:
-    case_id = str(api.case(reference).body["caseId"])
-    assert assign(api, case_id, officer).status == 200
-    return case_id
-
-
-def assign(api: Api, case_id: str, officer: str) -> Answer:
-    body = {"officerId": officer, "expectedVersion": 1}
-    return api.post(f"/cases/{case_id}/assignments", body, actor=SUPERVISOR)
-
-
-def transfer(api: Api, case_id: str, officer: str, version: int = 2) -> Answer:
-    body = {"toOfficerId": officer, "expectedVersion": version}
-    return api.post(f"/cases/{case_id}/transfers", body, actor=SUPERVISOR)
-
-
-def leave(api: Api, body: Any = None, key: str = "leave") -> Answer:
-    key = f"{key}-{api.table.name}"  # tests that share ids would share tokens
-    return api.post("/officers/o-1/offboardings", body or BODY, actor=ADMIN, key=key)
-
-
-def load(api: Api, officer: str) -> int:
-    return int(api.get(f"/officers/{officer}").body["activeLoad"])
-
-
-def stored_load(api: Api, officer: str) -> int:
-    item = api.table.get(keys.officer_workload(TENANT, officer))
-    assert item is not None
-    return int(item["activeLoad"])
-
-
-def status(api: Api, officer: str) -> str:
-    return str(api.get(f"/officers/{officer}").body["status"])
-
-
-def moves(api: Api, case_id: str) -> list[str]:
-    events = api.get(f"/cases/{case_id}/events").body["items"]
-    return [event["data"]["officerId"] for event in events if event["type"] == "CaseTransferred"]
 
 
 def watch(works: Works, command_id: str, rooms: dict[str, int]) -> list[tuple[str, int]]:
@@ -83,18 +46,6 @@ def watch(works: Works, command_id: str, rooms: dict[str, int]) -> list[tuple[st
 
     works.wire.landed = look
     return seen
-
-
-def assert_moved_once(api: Api, cases: list[str], rooms: dict[str, int]) -> None:
-    """Every case has left, once; loads are the cases held, below every limit."""
-    holders = Counter()
-    for case_id in cases:
-        [holder] = moves(api, case_id)
-        assert api.get(f"/cases/{case_id}").body["officerId"] == holder
-        holders[holder] += 1
-    assert load(api, "o-1") == 0
-    for officer, room in rooms.items():
-        assert load(api, officer) == holders[officer] <= room
 
 
 @pytest.mark.parametrize(("seed", "copies"), [(1, 1), (2, 1), (3, 2), (4, 2)])
@@ -299,12 +250,6 @@ def test_an_offboarding_that_was_given_up_may_be_taken_over(api: Api, works: Wor
     works.drain(second)
     assert works.command(second)["status"] == "COMPLETED"
     assert_moved_once(api, cases, ROOMS)
-
-
-def give_up(works: Works) -> None:
-    """The sweep pushes a command whose messages are all lost until it gives it up."""
-    while works.later(200) or works.sweep():
-        works.queue.waiting.clear()
 
 
 def test_an_officer_whose_record_expired_can_leave_again(api: Api, works: Works) -> None:

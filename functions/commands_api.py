@@ -2,8 +2,9 @@
 
 import os
 
+from holdfast.edge import cold_start
 from holdfast.edge.clients import table
 from holdfast.edge.commands_app import commands_handler
 from holdfast.edge.write_region import only_where_written
 
-handler = only_where_written(commands_handler(table()), os.environ)
+handler = cold_start.ready(only_where_written(commands_handler(table()), os.environ))

@@ -1,5 +1,6 @@
 """Queue -> ledger -> provider -> ledger: what the world outside is told of events."""
 
+from holdfast.edge import cold_start
 from holdfast.edge.effects_app import (
     effects_from_environment,
     effects_handler,
@@ -7,4 +8,6 @@ from holdfast.edge.effects_app import (
 )
 from holdfast.edge.telemetry import Telemetry
 
-handler = effects_handler(effects_from_environment(Telemetry()), queue_from_environment())
+handler = cold_start.ready(
+    effects_handler(effects_from_environment(Telemetry()), queue_from_environment())
+)

@@ -3,6 +3,7 @@
 import os
 import time
 
+from holdfast.edge import cold_start
 from holdfast.edge.clients import client, table
 from holdfast.edge.projector import Projector
 from holdfast.edge.projector_app import ProjectorApp, queue_sender
@@ -13,6 +14,6 @@ _table, _telemetry = table(), Telemetry()
 _send = queue_sender(
     client("sqs", read_timeout=5, attempts=2), os.environ["PROJECTION_FAILURES_URL"]
 )
-handler = ProjectorApp(
-    Projector(_table), SetAside(_table, _telemetry, _send), _telemetry, time.time
+handler = cold_start.ready(
+    ProjectorApp(Projector(_table), SetAside(_table, _telemetry, _send), _telemetry, time.time)
 )

@@ -2,6 +2,7 @@
 
 import os
 
+from holdfast.edge import cold_start
 from holdfast.edge.clients import client, table
 from holdfast.edge.executor import utc_now
 from holdfast.edge.reconcile_app import reconcile_handler
@@ -16,4 +17,4 @@ _queue = WorkflowQueue(
 )
 _flow = Reconciling(_telemetry).workflow()
 _runner = Runner(table(), {_flow.name: _flow}, _telemetry, utc_now, _queue.send)
-handler = reconcile_handler(_runner, _queue)
+handler = cold_start.ready(reconcile_handler(_runner, _queue))

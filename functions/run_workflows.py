@@ -2,6 +2,7 @@
 
 import os
 
+from holdfast.edge import cold_start
 from holdfast.edge.clients import client, table
 from holdfast.edge.executor import utc_now
 from holdfast.edge.telemetry import Telemetry
@@ -10,4 +11,6 @@ from holdfast.edge.workflows_app import WORKFLOWS, WorkflowQueue, workflows_hand
 
 _queue = WorkflowQueue(client("sqs", read_timeout=5, attempts=2), os.environ["WORKFLOWS_QUEUE_URL"])
 _known = {workflow.name: workflow for workflow in WORKFLOWS}
-handler = workflows_handler(Runner(table(), _known, Telemetry(), utc_now, _queue.send), _queue)
+handler = cold_start.ready(
+    workflows_handler(Runner(table(), _known, Telemetry(), utc_now, _queue.send), _queue)
+)

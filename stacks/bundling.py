@@ -15,6 +15,8 @@ import jsii
 from aws_cdk import BundlingOptions, ILocalBundling
 from aws_cdk import aws_lambda as lambda_
 
+from stacks import sdk_trimming
+from stacks.sdk_trimming import trim_sdk
 from stacks.stage import StageConfig
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -22,8 +24,6 @@ RUNTIME = lambda_.Runtime.PYTHON_3_14
 RUNTIME_PYTHON = "3.14"
 HOST_PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"
 MOUNTED = "/opt/python"
-SDK_SERVICES = ("dynamodb", "events", "secretsmanager", "sesv2", "sqs")
-"""The SDK's service models that the functions use; the other 400 are 28 MB that it would walk."""
 
 
 class BundlingFailed(RuntimeError):
@@ -84,7 +84,9 @@ def _digest(source: Path, stage: StageConfig) -> str:
     """The same sources for the same target are the same asset, whoever builds it."""
     python = _target_python(stage)
     target = f"{stage.layer_platform} {python} compiled={_compiler(python) is not None}"
-    digest = hashlib.sha256(target.encode() + Path(__file__).read_bytes())
+    digest = hashlib.sha256(target.encode())
+    for code in (__file__, sdk_trimming.__file__):
+        digest.update(Path(code).read_bytes())
     files = (path for path in source.rglob("*") if path.is_file() and path.suffix != ".pyc")
     for path in sorted(files):
         digest.update(f"\0{path.relative_to(ROOT)}\0".encode() + path.read_bytes())
@@ -122,12 +124,10 @@ def _installers(stage: StageConfig) -> list[list[str]]:
 
 
 def _trim(target: Path) -> None:
-    """Leave out what no function reads: scripts, locks and the SDK's models of other services."""
+    """Leave out what no function reads: scripts, locks and most of the SDK's data."""
     shutil.rmtree(target / "bin", ignore_errors=True)
     (target / ".lock").unlink(missing_ok=True)
-    for model in (target / "botocore" / "data").iterdir():
-        if model.is_dir() and model.name not in SDK_SERVICES:
-            shutil.rmtree(model)
+    trim_sdk(target)
 
 
 def _compiler(python: str) -> str | None:

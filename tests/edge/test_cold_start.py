@@ -5,8 +5,11 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from typing import Any
 
+import botocore.session
 import pytest
+from botocore.awsrequest import AWSResponse
 
 from tests.conftest import ROOT
 
@@ -17,7 +20,34 @@ ENVIRONMENT = {
     "AWS_DEFAULT_REGION": "us-east-1",
     "AWS_ACCESS_KEY_ID": "x",
     "AWS_SECRET_ACCESS_KEY": "x",
+    **{
+        f"{name}_URL": "http://127.0.0.1:9/000000000000/queue"
+        for name in (
+            "EFFECTS_QUEUE",
+            "EVENTS_QUEUE",
+            "PROJECTION_FAILURES",
+            "RECONCILIATIONS_QUEUE",
+            "WORKFLOWS_QUEUE",
+        )
+    },
+    "WEBHOOK_URL": "http://127.0.0.1:9/",
+    "WEBHOOK_SECRET_ID": "webhook",
+    "STAGE": "local",
+    "MAIL_FROM": "holdfast@example.com",
 }
+SDK = {"botocore", "certifi", "dateutil", "jmespath", "six", "urllib3"}
+COMMON = {*SDK, "aws_lambda_powertools", "boto3", "holdfast", "msgspec", "typing_extensions"}
+"""The packages of every function; of boto3 its conditions alone. The layer has no certifi."""
+FUNCTIONS = sorted(path.stem for path in (ROOT / "functions").glob("*.py"))
+UNUSED = {
+    "asyncio",
+    "aws_lambda_powertools.event_handler.appsync",
+    "aws_lambda_powertools.utilities.data_classes.kafka_event",
+    "aws_lambda_powertools.utilities.idempotency.persistence.dynamodb",
+    "boto3.session",
+    "multiprocessing",
+}
+"""What packages above would bring along by themselves."""
 
 
 def python(code: str) -> str:
@@ -26,12 +56,37 @@ def python(code: str) -> str:
     ).stdout
 
 
-@pytest.mark.parametrize("function", ["commands_api", "queries_api"])
-def test_neither_pydantic_nor_a_tracer_is_in_the_request_path(function: str) -> None:
-    code = f"import sys, {function}; print(*sys.modules)"
-    loaded = {name.split(".")[0] for name in python(code).split()}
-    assert not {"pydantic", "aws_xray_sdk", "boto3.resources"} & loaded
-    assert "holdfast" in loaded
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_a_function_imports_these_packages_and_no_other(function: str) -> None:
+    loaded = set(python(f"import sys, {function}; print(*sys.modules)").split())
+    packages = {name.partition(".")[0] for name in loaded} - sys.stdlib_module_names
+    ours = {name for name in packages if not name.startswith(("_", "sitecustomize"))}
+    assert ours - COMMON == {function}
+    assert not UNUSED & loaded
+
+
+def test_a_postponed_package_is_whole_when_it_is_asked_for() -> None:
+    code = (
+        "from holdfast.edge import cold_start; import boto3;"
+        "from aws_lambda_powertools.event_handler import AppSyncResolver;"
+        "from aws_lambda_powertools.utilities.data_classes import ALBEvent, KafkaEvent;"
+        "from aws_lambda_powertools.utilities.idempotency import DynamoDBPersistenceLayer;"
+        "print(boto3.client('dynamodb').meta.service_model.service_name)"
+    )
+    assert python(code).strip() == "dynamodb"
+
+
+def test_the_collector_works_again_once_a_function_is_ready() -> None:
+    code = "import gc, commands_api; print(gc.isenabled(), gc.get_freeze_count() > 10_000)"
+    assert python(code).split() == ["True", "True"]
+
+
+def test_no_client_is_made_before_it_is_used() -> None:
+    code = (
+        "import sys; from holdfast.edge.clients import table; t = table();"
+        "print(t.client.__dict__.keys() & {'_made'}, t.client.meta.service_model.service_name)"
+    )
+    assert python(code).strip() == "set() dynamodb"
 
 
 def test_commits_are_tried_once_by_the_sdk_and_reads_more_often() -> None:
@@ -41,3 +96,48 @@ def test_commits_are_tried_once_by_the_sdk_and_reads_more_often() -> None:
         "print(*[(k.retries['total_max_attempts'], k.connect_timeout, k.read_timeout) for k in c])"
     )
     assert python(code).strip() == "(1, 1.0, 2.0) (3, 1.0, 2.0)"
+
+
+CALLS: dict[str, tuple[str, dict[str, Any]]] = {
+    "dynamodb": ("get_item", {"TableName": "t", "Key": {"PK": {"S": "a"}, "SK": {"S": "b"}}}),
+    "events": ("put_events", {"Entries": [{"Source": "a", "DetailType": "b", "Detail": "{}"}]}),
+    "sqs": ("send_message", {"QueueUrl": "https://sqs.us-east-1.amazonaws.com/1/q.fifo",
+                             "MessageBody": "b", "MessageGroupId": "g"}),
+    "secretsmanager": ("get_secret_value", {"SecretId": "s"}),
+    "sesv2": ("send_email", {"Destination": {"ToAddresses": ["a@example.com"]}, "Content": {}}),
+}  # fmt: skip
+
+
+def _sent(client: Any, call: tuple[str, dict[str, Any]]) -> tuple[Any, ...]:
+    """What the client puts on the wire for one call, but for times, ids and its own name."""
+    kept: list[Any] = []
+
+    def answer(request: Any, **_: Any) -> AWSResponse:
+        kept.append(request)
+        raw = type("Raw", (), {"stream": lambda self: [b"{}"], "read": lambda self: b"{}"})()
+        return AWSResponse(request.url, 200, {}, raw)
+
+    client.meta.events.register("before-send", answer)
+    getattr(client, call[0])(**call[1])
+    (request,) = kept
+    own = {"authorization", "x-amz-date", "user-agent", "amz-sdk-invocation-id"}
+    headers = {n.lower(): v for n, v in request.headers.items() if n.lower() not in own}
+    return request.method, request.url, headers, request.body
+
+
+@pytest.mark.parametrize("service", CALLS)
+def test_a_client_with_few_of_the_sdks_handlers_sends_what_a_whole_one_sends(
+    service: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from holdfast.edge import clients  # noqa: PLC0415 -- after the environment is set
+
+    for name, value in {
+        **ENVIRONMENT,
+        "_X_AMZN_TRACE_ID": "Root=1",
+        "AWS_LAMBDA_FUNCTION_NAME": "f",
+    }.items():
+        monkeypatch.setenv(name, value)
+    clients._session.cache_clear()
+    ours = clients.client(service, read_timeout=1, attempts=1)
+    whole = botocore.session.get_session().create_client(service, config=ours.meta.config)
+    assert _sent(ours, CALLS[service]) == _sent(whole, CALLS[service])

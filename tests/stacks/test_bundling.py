@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from stacks import bundling
-from stacks.bundling import SDK_SERVICES, build_dependencies, build_own
+from stacks.bundling import build_dependencies, build_own
+from stacks.sdk_trimming import OPERATIONS
 from stacks.stage import LOCAL, PROD
 
 UNCHECKED_HASH = 0b01
@@ -53,12 +54,13 @@ def test_the_dependencies_layer_imports_by_itself_with_the_models_it_needs(
     layer = tmp_path / "python"
     build_dependencies(layer, LOCAL)
     models = {path.name for path in (layer / "botocore" / "data").iterdir() if path.is_dir()}
-    assert models == set(SDK_SERVICES)
+    assert models == set(OPERATIONS)
     script = f"""
 import sys; sys.path.insert(0, {str(layer)!r})
 import boto3, msgspec, aws_lambda_powertools
-for service in {SDK_SERVICES}:
-    boto3.client(service, region_name="us-east-1")
+for service, operations in {OPERATIONS}.items():
+    client = boto3.client(service, region_name="us-east-1")
+    assert set(client.meta.method_to_api_mapping.values()) == operations, service
 print(boto3.__file__)
 """
     ran = subprocess.run(

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
-from typing import Any
-
-from boto3.dynamodb.types import DYNAMODB_CONTEXT, Binary
+from decimal import Clamped, Context, Decimal, Inexact, Overflow, Rounded, Underflow
+from typing import Any, SupportsBytes
 
 NUMBER_EXPONENT_MAX = 125
-"""Source: Amazon DynamoDB API reference, "Data types"; boto3's own context allows one more."""
+NUMBERS = Context(
+    prec=38, Emin=-128, Emax=126, traps=[Clamped, Overflow, Inexact, Rounded, Underflow]
+)
+"""Source: Amazon DynamoDB API reference, "Data types"; the context is boto3's, which allows one
+power of ten more."""
 
 
 def encode(value: Any) -> dict[str, Any]:
@@ -26,7 +28,7 @@ def encode(value: Any) -> dict[str, Any]:
             return {"N": _number_text(value)}
         case None:
             return {"NULL": True}
-        case bytes() | bytearray() | Binary():
+        case bytes() | bytearray():
             return {"B": bytes(value)}
         case dict():
             return {"M": encode_item(value)}
@@ -34,6 +36,8 @@ def encode(value: Any) -> dict[str, Any]:
             return {"L": [encode(member) for member in value]}
         case set() | frozenset():
             return _encode_set(value)
+        case SupportsBytes():  # such as boto3's Binary
+            return {"B": bytes(value)}
     raise ValueError(f"DynamoDB has no type for {type(value).__name__}")
 
 
@@ -47,7 +51,7 @@ def _encode_set(members: Any) -> dict[str, Any]:
 
 def _number_text(value: int | Decimal) -> str:
     try:
-        number = DYNAMODB_CONTEXT.create_decimal(value)
+        number = NUMBERS.create_decimal(value)
     except ArithmeticError as error:
         raise ValueError("a DynamoDB number has at most 38 significant digits") from error
     if not number.is_finite() or number.adjusted() > NUMBER_EXPONENT_MAX:
@@ -106,8 +110,8 @@ def _size(value: Any) -> int:
     match value:
         case str():
             return len(value.encode())
-        case bytes() | bytearray() | Binary():
-            return len(bytes(value))
+        case bytes() | bytearray():
+            return len(value)
         case dict():
             return 3 + len(value) + size_bytes(value)
         case list() | tuple():
@@ -116,4 +120,6 @@ def _size(value: Any) -> int:
             return sum(_size(member) for member in value)
         case bool() | None:
             return 1
+        case SupportsBytes():
+            return len(bytes(value))
     return 21

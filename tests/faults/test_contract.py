@@ -30,7 +30,7 @@ from tests.faults import beginnings
 from tests.faults.beginnings import FINAL
 from tests.faults.company import Company, Process, template
 
-REQUESTS = int(os.environ.get("FUZZ_REQUESTS", "250"))
+REQUESTS = int(os.environ.get("FUZZ_REQUESTS", "120"))
 CHECKS = [
     not_a_server_error,
     status_code_conformance,

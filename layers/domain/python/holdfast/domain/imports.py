@@ -17,7 +17,7 @@ import msgspec
 from boto3.dynamodb.conditions import Attr
 
 from holdfast.domain.cases import CreateCase
-from holdfast.domain.intake import INTAKE, take_in
+from holdfast.domain.intake import INTAKE, create_case
 from holdfast.domain.transitions import Image
 from holdfast.patterns import keys
 from holdfast.patterns.commands import Command, expiry
@@ -168,7 +168,7 @@ def _row(
     if "errors" in row:
         return None, {"row": number, "status": INVALID, "errors": row["errors"]}
     cmd = _command(progress, number, row)
-    case_id, plan = cmd.new_id("case"), take_in(cmd, shards)
+    case_id, plan = cmd.new_id("case"), create_case(cmd, shards)
     made = {"row": number, "status": CREATED, "caseId": case_id}
     standing = [taken[write.key] for write in plan.writes if write.rules and write.key in taken]
     if not standing:

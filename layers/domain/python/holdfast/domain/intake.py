@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from holdfast.domain.cases import CreateCase, create_case
+from holdfast.domain import cases
+from holdfast.domain.cases import CreateCase
 from holdfast.domain.transitions import Image
 from holdfast.patterns import counters, keys
 from holdfast.patterns.commands import Command, plan
@@ -30,9 +31,9 @@ class SpreadIntake(Command):
         return keys.counter(self.tenant, INTAKE)
 
 
-def take_in(cmd: CreateCase, shards: int) -> Plan:
+def create_case(cmd: CreateCase, shards: int) -> Plan:
     """A case that is opened is counted in the intake of its region."""
-    return counted(cmd, create_case(cmd), shards)
+    return counted(cmd, cases.create_case(cmd), shards)
 
 
 def counted(cmd: CreateCase, case: Plan, shards: int) -> Plan:

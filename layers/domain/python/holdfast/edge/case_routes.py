@@ -106,7 +106,7 @@ CASE_COMMANDS = (
         _OFFICER_OR_SUPERVISOR,
         CreateCase,
         cases.CreateCase,
-        intake.take_in,
+        intake.create_case,
         reads=lambda table, cmd, _: shards_guess(table, keys.counter(cmd.tenant, intake.INTAKE)),
         creates=True,
     ),

@@ -102,6 +102,8 @@ def _read(projection: Projection) -> Read:
         found = counted.read(question.table, question.caller.tenant, projection)
         return resource(Counts(counts=dict(found.counts), as_of=found.as_of))
 
+    answer.__name__ = f"read_{projection.name.replace('-', '_')}"
+    answer.__doc__ = f"What {projection.name} counts, and up to when."
     return Read(f"/projections/{projection.name}", answer, Counts)
 
 

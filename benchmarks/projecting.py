@@ -23,7 +23,8 @@ from holdfast.patterns.facts import fact_of
 from holdfast.writes.table import Table
 from tests.conftest import create_table, dynamodb
 from tests.metering import Meter
-from tests.storms import marked, plain, record_of, storm, wrong
+from tests.storms import marked, plain, storm, wrong
+from tests.worlds import record_of
 from tools.emulator import emulator
 
 RUNS = 200

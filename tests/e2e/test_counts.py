@@ -13,7 +13,7 @@ import pytest
 
 from holdfast.patterns import keys
 from tests.e2e.conftest import Tenant
-from tests.storms import record_of
+from tests.worlds import record_of
 from tools.stack import client
 
 REGIONS = ("EU-1", "EU-2", "EU-3")

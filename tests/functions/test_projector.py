@@ -19,7 +19,7 @@ from tests.metering import Meter
 from tests.projecting import Counting, Record
 from tests.proxy import Proxy
 from tests.pump import Pump, Stream
-from tests.storms import record_of
+from tests.worlds import record_of
 
 CASE = keys.case("acme", "c-1")
 OTHER = keys.case("acme", "c-2")

@@ -54,7 +54,7 @@ def deploy(started: Callable[[], str], folder: Path, webhook_url: str) -> dict[s
     with ThreadPoolExecutor() as pool:
         assembly = pool.submit(_synthesize, folder / "cdk.out", webhook_url)
         endpoint = started()
-        _bootstrap(endpoint, folder)
+        bootstrap(endpoint, folder)
         assembly.result()
     outputs = _deploy(endpoint, folder)
     stack = _describe(endpoint, outputs) | {"webhookUrl": webhook_url}
@@ -121,7 +121,7 @@ def _synthesize(assembly: Path, webhook_url: str) -> None:
         synth(STAGE.name, assembly, assets=True, webhook_url=webhook_url)
 
 
-def _bootstrap(endpoint: str, folder: Path) -> None:
+def bootstrap(endpoint: str, folder: Path) -> None:
     if _has_stack(endpoint, "CDKToolkit"):
         return
     with step("bootstrapped the account"):

@@ -83,7 +83,7 @@ class Process:
     @cached_property
     def table(self) -> Table:
         clock, one = self.company.clock, self.company
-        wire = Wire(one.client, self.storm, one.name)
+        wire = Wire(one.through or one.client, self.storm, one.name)
         return Table(wire, one.name, clock=clock, sleep=clock.sleep, random=one.chance.random)
 
     def now_ms(self) -> int:
@@ -166,6 +166,8 @@ class Company:
     post: Post = field(default_factory=Post)
     aside: list[str] = field(default_factory=list)
     told: dict[str, list[Told]] = field(default_factory=lambda: defaultdict(list))
+    through: Any = None
+    """The client that processes have, where that is not the judge's."""
     added: str = ""
     """How the plan ended that only adds, if it ended."""
 

@@ -102,6 +102,11 @@ class Course:
         self.storm.keeps_tokens = self.errand.once
 
     def violations(self) -> Iterator[str]:
+        yield from self.tries()
+        yield from self.ends()
+
+    def tries(self) -> Iterator[str]:
+        """The caller's part: until there is a final answer, and once more."""
         if not self._tried():
             yield f"caller: not done after {TRIES_MAX} tries"
         if self.storm.fault.expires:
@@ -111,6 +116,9 @@ class Course:
             yield "caller: a repetition has no answer"
         self.storm.over = True
         self.storm.land()
+
+    def ends(self) -> Iterator[str]:
+        """The judge's part, after everything else that the service does has been done."""
         if not self.company.settle():
             yield "caller: the outbox or the projections do not settle"
         yield from self.raised

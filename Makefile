@@ -38,6 +38,9 @@ test: setup  ## run every test
 faults: setup  ## every command through every fault [RUNS=2400] [REPLAY=seed]
 	@PYTHONPATH=layers/domain/python $(PY) -m tests.faults.matrix --runs="$(RUNS)" --replay="$(REPLAY)"
 
+fuzz: setup  ## send ten thousand broken requests [FUZZ_REQUESTS= FUZZ_SEED=]
+	@FUZZ_REQUESTS="$(or $(FUZZ_REQUESTS),10000)" $(PY) -m pytest tests/functions/test_fuzz.py
+
 check: setup  ## format, lint, types, unit tests and synth, in under a minute
 	@$(PY) -m tools.check
 

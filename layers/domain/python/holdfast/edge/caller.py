@@ -32,17 +32,23 @@ def caller_of(event: Mapping[str, Any]) -> Caller:
     """The caller of an API Gateway event. Raises 401 without an ID token, 403 without a tenant."""
     context = event.get("requestContext") or {}
     claims = (context.get("authorizer") or {}).get("claims") or {}
-    subject = claims.get("sub")
+    subject = _text(claims.get("sub"))
     if not subject or claims.get("token_use") != "id":
         raise Rejected(UNAUTHENTICATED, "Send a valid ID token: Authorization: Bearer <token>.")
-    tenant = claims.get("custom:tenantId") or ""
+    tenant = _text(claims.get("custom:tenantId"))
     if not re.search(ID_PATTERN, tenant):
         raise Rejected(FORBIDDEN, "The caller belongs to no tenant.")
-    return Caller(tenant, str(subject), _roles(claims.get("cognito:groups")))
+    return Caller(tenant, subject, _roles(claims.get("cognito:groups")))
+
+
+def _text(claim: Any) -> str:
+    """A claim that is text; anything else names nobody."""
+    return claim if isinstance(claim, str) and claim.isprintable() else ""
 
 
 def _roles(groups: Any) -> frozenset[str]:
     """A list, or a string that the gateway joined by commas or, in brackets, by spaces."""
     if isinstance(groups, str):
         groups = re.split(r"[,\s]+", groups.strip("[]"))
-    return frozenset(group for group in groups or () if group)
+    listed = groups if isinstance(groups, list) else ()
+    return frozenset(group for group in listed if group and isinstance(group, str))

@@ -160,7 +160,8 @@ def problem(
         "title": kind.title,
         "status": kind.status,
         "detail": detail,
-        "instance": instance,
+        # A path may hold half of a surrogate pair, which no answer can repeat.
+        "instance": instance.encode(errors="replace").decode(),
         "code": kind.code,
         "retryable": kind.retryable,
         **({"commandId": command_id} if command_id else {}),

@@ -170,8 +170,14 @@ def query(event: Mapping[str, Any]) -> dict[str, str]:
     """Query parameters, each given once."""
     many = event.get("multiValueQueryStringParameters")
     if many is None:
-        return dict(event.get("queryStringParameters") or {})
+        given = event.get("queryStringParameters") or {}
+        return {_text(name): _text(value) for name, value in given.items()}
     repeated = [name for name, values in many.items() if len(values) != 1]
     if repeated:
-        raise invalid(*((name, "is given more than once") for name in repeated))
-    return {name: values[0] for name, values in many.items()}
+        raise invalid(*((_text(name), "is given more than once") for name in repeated))
+    return {_text(name): _text(values[0]) for name, values in many.items()}
+
+
+def _text(value: str) -> str:
+    """Without halves of surrogate pairs, which are no characters and cannot be answered with."""
+    return value.encode(errors="replace").decode()

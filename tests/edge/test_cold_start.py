@@ -120,7 +120,7 @@ def _sent(client: Any, call: tuple[str, dict[str, Any]]) -> tuple[Any, ...]:
     client.meta.events.register("before-send", answer)
     getattr(client, call[0])(**call[1])
     (request,) = kept
-    own = {"authorization", "x-amz-date", "user-agent", "amz-sdk-invocation-id"}
+    own = {"authorization", "x-amz-date", "user-agent", "amz-sdk-invocation-id", "amz-sdk-request"}
     headers = {n.lower(): v for n, v in request.headers.items() if n.lower() not in own}
     return request.method, request.url, headers, request.body
 

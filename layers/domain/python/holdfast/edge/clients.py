@@ -47,6 +47,8 @@ def client(service: str, *, read_timeout: float, attempts: int) -> Any:
         parameter_validation=False,
         user_agent="holdfast",
         account_id_endpoint_mode="disabled",
+        request_checksum_calculation="when_required",
+        response_checksum_validation="when_required",
     )
     return _session().create_client(service, config=config)
 
@@ -67,7 +69,6 @@ HANDLERS = (
     ("before-call", handlers.add_recursion_detection_header),
     ("before-call", handlers.inject_api_version_header_if_needed),
     ("choose-signer", handlers.set_operation_specific_signer),
-    ("request-created", handlers.add_retry_headers),
 )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from decimal import Clamped, Context, Decimal, Inexact, Overflow, Rounded, Underflow
-from typing import Any, SupportsBytes
+from typing import Any
 
 NUMBER_EXPONENT_MAX = 125
 NUMBERS = Context(
@@ -11,6 +11,8 @@ NUMBERS = Context(
 )
 """Source: Amazon DynamoDB API reference, "Data types"; the context is boto3's, which allows one
 power of ten more."""
+WHOLE_BOUND = 10**38
+"""Whole numbers below it have at most 38 digits."""
 
 
 def encode(value: Any) -> dict[str, Any]:
@@ -36,8 +38,8 @@ def encode(value: Any) -> dict[str, Any]:
             return {"L": [encode(member) for member in value]}
         case set() | frozenset():
             return _encode_set(value)
-        case SupportsBytes():  # such as boto3's Binary
-            return {"B": bytes(value)}
+    if hasattr(value, "__bytes__"):  # boto3's Binary
+        return {"B": bytes(value)}
     raise ValueError(f"DynamoDB has no type for {type(value).__name__}")
 
 
@@ -50,6 +52,8 @@ def _encode_set(members: Any) -> dict[str, Any]:
 
 
 def _number_text(value: int | Decimal) -> str:
+    if isinstance(value, int) and abs(value) < WHOLE_BOUND:
+        return str(value)
     try:
         number = NUMBERS.create_decimal(value)
     except ArithmeticError as error:
@@ -120,6 +124,6 @@ def _size(value: Any) -> int:
             return sum(_size(member) for member in value)
         case bool() | None:
             return 1
-        case SupportsBytes():
-            return len(bytes(value))
-    return 21
+        case int() | Decimal():
+            return 21
+    return len(bytes(value)) if hasattr(value, "__bytes__") else 0

@@ -8,7 +8,6 @@ additions commute.
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, reduce
@@ -16,6 +15,7 @@ from operator import and_
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
+import msgspec
 from boto3.dynamodb.conditions import Attr, ConditionBase, ConditionExpressionBuilder
 
 from holdfast.writes.codec import encode_item, size_bytes
@@ -82,6 +82,11 @@ class Write:
         if values:
             body["ExpressionAttributeValues"] = encode_item(values)
         return {action: body}
+
+    @cached_property
+    def size(self) -> int:
+        """Upper bound, in bytes, of what the write names and brings."""
+        return size_bytes({**self.key.attributes, **self.item, **self.set, **self.add})
 
     def _update_expression(self, names: dict[str, str], values: dict[str, Any]) -> str:
         clauses = []
@@ -201,7 +206,7 @@ class Plan:
             raise ValueError("a fence stands on the key of the plan's first write")
         for write in self.writes:
             _check(write)
-        if sum(map(_bytes, self.writes)) > PLAN_BYTES_MAX:
+        if sum(write.size for write in self.writes) > PLAN_BYTES_MAX:
             raise ValueError(f"a plan holds at most {PLAN_BYTES_MAX} bytes in all")
 
     @property
@@ -213,7 +218,7 @@ class Plan:
     def text(self) -> str:
         """The plan as canonical JSON: equal for equal intents and writes, on any machine."""
         requests = [write.request for write in self.writes]
-        return json.dumps([self.intent, requests], sort_keys=True, default=bytes.hex)
+        return msgspec.json.encode([self.intent, requests], order="sorted").decode()
 
     @property
     def token(self) -> str:
@@ -238,10 +243,6 @@ def _check(write: Write) -> None:
     changed = [*write.set, *write.add, *write.remove]
     if len(changed) > len({*changed} - {"PK", "SK"}):
         raise ValueError(f"the {write.verb} of {write.key} changes its key, or a name twice")
-    if _bytes(write) > ITEM_BYTES_MAX:
+    if write.size > ITEM_BYTES_MAX:
         raise ValueError(f"the item {write.key} is over {ITEM_BYTES_MAX} bytes")
     write.request  # noqa: B018 -- a value that DynamoDB cannot hold is found here, not at the commit
-
-
-def _bytes(write: Write) -> int:
-    return size_bytes({**write.key.attributes, **write.item, **write.set, **write.add})

@@ -5,7 +5,7 @@ STAGE ?= local
 OUT ?= .local/synth/$(STAGE)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup up down alarms token watch demo test faults check synth plan lock
+.PHONY: help setup up down invoke alarms token watch demo test faults check synth plan lock
 
 help:  ## list the verbs
 	@sed -n 's/^\([a-z]*\):.*  ## /  make \1\t/p' Makefile | expand -t 16
@@ -18,6 +18,9 @@ up: setup  ## start the local stack and deploy [PORT=4566]
 
 down:  ## stop it; its state is kept unless CLEAN=1
 	@$(PY) -m tools.local down --clean="$(CLEAN)"
+
+invoke: setup  ## run one function as it is packaged: FUNCTION=queries_api EVENT=events/queries_api.json
+	@$(PY) -m tools.invoke "$(FUNCTION)" "$(or $(EVENT),events/$(FUNCTION).json)"
 
 alarms:  ## carry the local functions' metrics to CloudWatch, and print what rings
 	@$(PY) -m tools.bridge
@@ -37,6 +40,10 @@ test: setup  ## run every test
 
 faults: setup  ## every command through every fault [RUNS=2400] [REPLAY=seed]
 	@PYTHONPATH=layers/domain/python $(PY) -m tests.faults.matrix --runs="$(RUNS)" --replay="$(REPLAY)"
+ifndef REPLAY
+	@PYTHONPATH=layers/domain/python $(PY) -m tests.faults.mutants
+	@FUZZ_REQUESTS=10000 STORIES=100 $(PY) -m pytest tests/faults/test_contract.py tests/faults/test_story.py
+endif
 
 fuzz: setup  ## send ten thousand broken requests [FUZZ_REQUESTS= FUZZ_SEED=]
 	@FUZZ_REQUESTS="$(or $(FUZZ_REQUESTS),10000)" $(PY) -m pytest tests/functions/test_fuzz.py

@@ -13,7 +13,7 @@ CHECKS = {
     "format": ["ruff", "format", "--check", "--quiet", "."],
     "lint": ["ruff", "check", "--quiet", "."],
     "types": ["mypy", "--no-error-summary"],
-    "unit tests and synth": ["pytest", "-m", "not emulator and not e2e", "tests"],
+    "unit tests and synth": ["pytest", "-m", "not emulator and not e2e and not slow", "tests"],
 }
 
 

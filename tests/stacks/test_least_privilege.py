@@ -26,6 +26,7 @@ from tests.api import ADMIN, SUPERVISOR, Api
 from tests.conftest import CREDENTIALS, create_table
 from tests.policies import Call, allowed, calls_of, with_queue_names
 from tests.pump import Stream
+from tests.settings import environment, make_queues
 from tests.stacks.conftest import Resources
 from tests.stacks.test_access import statements
 from tools.emulator import REGION
@@ -42,7 +43,6 @@ FUNCTIONS = (
     "run_workflows",
     "reconcile",
 )
-QUEUES = ("events.fifo", "workflows.fifo", "reconciliations.fifo", "projection-failures")
 PRODUCTION = "prod"
 WAIT_SECONDS_MAX = 90
 COUNTED = {"PK": ("CASE#", "ORDER#"), "SK": ("EVENT#META#", "EVENT#TASK#")}
@@ -159,8 +159,8 @@ def company(endpoint: str, client: Any) -> Iterator[Company]:
         name = f"holdfast-{uuid.uuid4().hex[:12]}"
         create_table(client, name)
         stream = Stream(endpoint, client, name)
-        queues = _queues(endpoint)
-        for variable, value in _environment(endpoint, name, queues, receiver.url).items():
+        queues = make_queues(endpoint)
+        for variable, value in environment(endpoint, name, queues, receiver.url).items():
             patch.setenv(variable, value)
         clients._session.cache_clear()
         found = Company(endpoint, queues, stream, object.__new__(Api), {})
@@ -170,40 +170,6 @@ def company(endpoint: str, client: Any) -> Iterator[Company]:
         yield found
         clients._session.cache_clear()
         client.delete_table(TableName=name)
-
-
-def _queues(endpoint: str) -> dict[str, str]:
-    sqs = boto3.client("sqs", endpoint_url=endpoint, region_name=REGION, **CREDENTIALS)
-    run = uuid.uuid4().hex[:8]
-    return {
-        name: sqs.create_queue(
-            QueueName=name,
-            Attributes={"FifoQueue": "true"} if name.endswith(".fifo") else {},
-            tags={"run": run},
-        )["QueueUrl"]
-        for name in QUEUES
-    }
-
-
-def _environment(endpoint: str, table: str, queues: dict[str, str], webhook: str) -> dict[str, str]:
-    secrets = boto3.client(
-        "secretsmanager", endpoint_url=endpoint, region_name=REGION, **CREDENTIALS
-    )
-    secret = secrets.create_secret(Name=f"{table}-webhook", SecretString="a secret of this test")
-    return {
-        "AWS_ACCESS_KEY_ID": "test",
-        "AWS_SECRET_ACCESS_KEY": "test",
-        "AWS_DEFAULT_REGION": REGION,
-        "AWS_ENDPOINT_URL": endpoint,
-        "TABLE_NAME": table,
-        "STAGE": "local",
-        "EVENTS_QUEUE_URL": queues["events.fifo"],
-        "WORKFLOWS_QUEUE_URL": queues["workflows.fifo"],
-        "RECONCILIATIONS_QUEUE_URL": queues["reconciliations.fifo"],
-        "PROJECTION_FAILURES_URL": queues["projection-failures"],
-        "WEBHOOK_URL": webhook,
-        "WEBHOOK_SECRET_ID": secret["Name"],
-    }
 
 
 def _load(function: str) -> Callable[..., Any]:

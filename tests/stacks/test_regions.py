@@ -21,6 +21,8 @@ ELSEWHERE = {
 }
 WRITES = {"PutItem", "UpdateItem", "DeleteItem", "ConditionCheckItem", "BatchWriteItem"}
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def write_region(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:

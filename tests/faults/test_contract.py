@@ -1,7 +1,7 @@
 """Requests that nobody thought of, generated from the published document.
 
 No answer is a 500, and every answer is one that the document describes: its status, its
-media type, its headers and its body. `make faults` sends ten thousand of them.
+media type, its headers and its body. `make fuzz` sends ten thousand of them.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ STAGE ?= local
 OUT ?= .local/synth/$(STAGE)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup up down invoke alarms token watch demo test faults fuzz check synth plan lock
+.PHONY: help setup up down invoke alarms token watch demo test faults fuzz audit check synth plan lock
 
 help:  ## list the verbs
 	@sed -n 's/^\([a-z]*\):.*  ## /  make \1\t/p' Makefile | expand -t 16
@@ -49,6 +49,10 @@ fuzz: setup  ## ten thousand generated requests, and two hundred stories with fa
 
 fuzz: setup  ## send ten thousand broken requests [FUZZ_REQUESTS= FUZZ_SEED=]
 	@FUZZ_REQUESTS="$(or $(FUZZ_REQUESTS),10000)" $(PY) -m pytest tests/functions/test_fuzz.py
+
+audit: setup  ## ask the advisory service about every locked package; needs the network
+	@$(PYTHON) -m tools.setup extras
+	@$(PY) -m tools.audit --advisories
 
 check: setup  ## format, lint, types, unit tests and synth, in under a minute
 	@$(PY) -m tools.check

@@ -20,7 +20,7 @@ def main() -> None:
         service = ServiceStack(app, stage, data)
         ObservabilityStack(app, stage, service, data.table.table_name)
     else:
-        ObservabilityStack(app, stage, ReplicaStack(app, stage), stage.table_name)
+        ObservabilityStack(app, stage, ReplicaStack(app, stage), stage.table_name or "")
     for stack in app.node.children:
         cdk.Tags.of(stack).add("component", stack.node.id.lower())
     if context("nag"):

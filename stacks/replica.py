@@ -47,7 +47,7 @@ class ReplicaStack(Stack):
             "commands_api",
             description="POST, PUT, PATCH, DELETE: names the Region that takes commands",
             timeout=API_TIMEOUT,
-            environment={"WRITE_URL": stage.write_url},
+            environment={"WRITE_URL": stage.write_url or ""},
         )
         api = Api(self, stage, pool=pool, commands=commands, queries=queries)
         if stage.firewall:
@@ -55,5 +55,5 @@ class ReplicaStack(Stack):
         CfnOutput(self, "ApiId", value=api.rest.rest_api_id)
 
     def _key(self, stage: StageConfig) -> kms.IKey | None:
-        arn = dict(stage.replica_keys).get(stage.region)
+        arn = dict(stage.replica_keys).get(stage.region or "")
         return kms.Key.from_key_arn(self, "Key", arn) if arn else None

@@ -13,6 +13,8 @@ CHECKS = {
     "format": ["ruff", "format", "--check", "--quiet", "."],
     "lint": ["ruff", "check", "--quiet", "."],
     "types": ["mypy", "--no-error-summary"],
+    "secrets": ["tools.secrets"],
+    "dependencies": ["tools.audit"],
     "unit tests and synth": ["pytest", "-m", "not emulator and not e2e and not slow", "tests"],
 }
 

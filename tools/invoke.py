@@ -196,7 +196,8 @@ def local_environment(function: str) -> dict[str, str]:
     found = client("lambda", stack["endpointUrl"]).get_function_configuration(
         FunctionName=stack["functions"][function]
     )
-    return found["Environment"]["Variables"] | {
+    settings: dict[str, str] = found["Environment"]["Variables"]
+    return settings | {
         **{name.upper(): value for name, value in CREDENTIALS.items()},
         "AWS_DEFAULT_REGION": REGION,
         "AWS_ENDPOINT_URL": stack["endpointUrl"],

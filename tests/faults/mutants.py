@@ -103,9 +103,7 @@ def _unlimited(guard: Any, counted: str, limit: int, because: str) -> Write:
 
 
 def _taken_blindly(product: Any, taken: Any, short: Refusal) -> list[Write]:
-    return [
-        accumulate(write.key, write.because, write.add) for write in _take(product, taken, short)
-    ]
+    return [accumulate(w.key, w.because, w.add) for w in _take(product, taken, short)]
 
 
 def _not_written_down(self: Any, write: Write, operation: Any) -> None:

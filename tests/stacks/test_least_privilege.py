@@ -6,31 +6,24 @@ the policy that production gives to the role of that function.
 
 from __future__ import annotations
 
-import importlib.util
 import json
-import sys
-import time
 import uuid
-from collections import defaultdict
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator
 from typing import Any
 
-import boto3
 import pytest
 
 from holdfast.edge import clients
 from holdfast.patterns import keys
 from tests import scenes
 from tests.api import ADMIN, SUPERVISOR, Api
-from tests.conftest import CREDENTIALS, create_table
+from tests.conftest import create_table
+from tests.functions_in_process import Company, load
 from tests.policies import Call, allowed, calls_of, with_queue_names
 from tests.pump import Stream
 from tests.settings import environment, make_queues
 from tests.stacks.conftest import Resources
 from tests.stacks.test_access import statements
-from tools.emulator import REGION
-from tools.paths import ROOT
 from tools.samples import SAMPLES
 from tools.webhook import receiving
 
@@ -44,14 +37,6 @@ FUNCTIONS = (
     "reconcile",
 )
 PRODUCTION = "prod"
-WAIT_SECONDS_MAX = 90
-COUNTED = {"PK": ("CASE#", "ORDER#"), "SK": ("EVENT#META#", "EVENT#TASK#")}
-
-
-class Context:
-    @staticmethod
-    def get_remaining_time_in_millis() -> int:
-        return 60_000
 
 
 def policy(resources: Resources, function: str) -> list[Any]:
@@ -71,87 +56,6 @@ def _of_data(statement: dict[str, Any]) -> bool:
     return any(service in actions for service in ("dynamodb:", "sqs:", "secretsmanager:"))
 
 
-@dataclass
-class Company:
-    """The service's functions in one process, and what each of them asked AWS for."""
-
-    endpoint: str
-    queues: dict[str, str]
-    stream: Stream
-    api: Api
-    handlers: dict[str, Callable[..., Any]]
-    asked: dict[str, set[Call]] = field(default_factory=lambda: defaultdict(set))
-    running: str = ""
-
-    def note(self, params: dict[str, Any], model: Any, **_: Any) -> None:
-        service = str(model.service_model.service_id.hyphenize())
-        self.asked[self.running] |= set(calls_of(service, model.name, params))
-
-    def run(self, function: str, event: dict[str, Any]) -> Any:
-        self.running = function
-        return self.handlers[function](event, Context)
-
-    def deliver(self, function: str, queue: str) -> int:
-        """Hand a function what waits on its queue; the number of messages."""
-        sqs = boto3.client("sqs", endpoint_url=self.endpoint, region_name=REGION, **CREDENTIALS)
-        url = self.queues[queue]
-        found = sqs.receive_message(
-            QueueUrl=url, MaxNumberOfMessages=10, AttributeNames=["All"], VisibilityTimeout=30
-        ).get("Messages", [])
-        records = [
-            {
-                "messageId": one["MessageId"],
-                "receiptHandle": one["ReceiptHandle"],
-                "body": one["Body"],
-                "attributes": one["Attributes"],
-                "eventSource": "aws:sqs",
-            }
-            for one in found
-        ]
-        failed = self.run(function, {"Records": records}) if records else None
-        kept = {item["itemIdentifier"] for item in (failed or {}).get("batchItemFailures", [])}
-        for one in found:
-            if one["MessageId"] not in kept:
-                sqs.delete_message(QueueUrl=url, ReceiptHandle=one["ReceiptHandle"])
-        return len(records)
-
-    def settle(self) -> None:
-        """Let every worker do what waits for it, until nothing does."""
-        busy = True
-        while busy:
-            records = self.stream.read()
-            for function in ("relay_outbox", "project_events"):
-                mine = [one for one in records if _is_for(function, one)]
-                if mine:
-                    self.run(function, {"Records": mine})
-            busy = bool(records) + sum(
-                self.deliver(function, queue)
-                for function, queue in (
-                    ("perform_effects", "events.fifo"),
-                    ("run_workflows", "workflows.fifo"),
-                    ("reconcile", "reconciliations.fifo"),
-                )
-            )
-
-    def settle_until(self, path: str) -> None:
-        """Settle until a read is answered: a worker may put a message off for seconds."""
-        until = time.monotonic() + WAIT_SECONDS_MAX
-        self.settle()
-        while self.api.get(path, ADMIN).status != 200:
-            assert time.monotonic() < until, path
-            time.sleep(0.5)
-            self.settle()
-
-
-def _is_for(function: str, record: dict[str, Any]) -> bool:
-    """What the mappings' filters let through."""
-    named = record["dynamodb"]["Keys"]
-    starts = {"PK": ("OUTBOX#",), "SK": ("",)} if function == "relay_outbox" else COUNTED
-    return record["eventName"] == "INSERT" and all(
-        named[name]["S"].startswith(some) for name, some in starts.items()
-    )
-
-
 @pytest.fixture(scope="module")
 def company(endpoint: str, client: Any) -> Iterator[Company]:
     """Functions that were loaded as Lambda loads them, on a table and queues of their own."""
@@ -165,23 +69,11 @@ def company(endpoint: str, client: Any) -> Iterator[Company]:
         clients._session.cache_clear()
         found = Company(endpoint, queues, stream, object.__new__(Api), {})
         clients._session().register("provide-client-params", found.note)
-        found.handlers |= {function: _load(function) for function in FUNCTIONS}
+        found.handlers |= {function: load(function) for function in FUNCTIONS}
         _serve(found, name, client)
         yield found
         clients._session.cache_clear()
         client.delete_table(TableName=name)
-
-
-def _load(function: str) -> Callable[..., Any]:
-    """The handler of a fresh copy of the function's module."""
-    path = ROOT / "functions" / f"{function}.py"
-    spec = importlib.util.spec_from_file_location(f"loaded_{function}", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module.handler
 
 
 def _serve(company: Company, table: str, client: Any) -> None:

@@ -5,7 +5,7 @@ STAGE ?= local
 OUT ?= .local/synth/$(STAGE)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup up down invoke alarms token watch demo test faults fuzz audit check synth plan lock
+.PHONY: help setup up down invoke alarms token watch demo test bench faults fuzz audit check synth plan lock
 
 help:  ## list the verbs
 	@sed -n 's/^\([a-z]*\):.*  ## /  make \1\t/p' Makefile | expand -t 16
@@ -38,17 +38,18 @@ test: setup  ## run every test
 	@$(PYTHON) -m tools.setup extras
 	@$(PY) -m pytest tests
 
+bench: setup  ## count and compare with peers; writes docs/performance.md
+	@PYTHONPATH=layers/domain/python $(PY) -m benchmarks
+
 faults: setup  ## every command through every fault [RUNS=2400] [REPLAY=seed]
 	@PYTHONPATH=layers/domain/python $(PY) -m tests.faults.matrix --runs="$(RUNS)" --replay="$(REPLAY)"
 ifndef REPLAY
 	@PYTHONPATH=layers/domain/python $(PY) -m tests.faults.mutants
 endif
 
-fuzz: setup  ## ten thousand generated requests, and two hundred stories with faults
-	@FUZZ_REQUESTS=10000 STORIES=200 $(PY) -m pytest tests/faults/test_contract.py tests/faults/test_story.py
-
-fuzz: setup  ## send ten thousand broken requests [FUZZ_REQUESTS= FUZZ_SEED=]
-	@FUZZ_REQUESTS="$(or $(FUZZ_REQUESTS),10000)" $(PY) -m pytest tests/functions/test_fuzz.py
+fuzz: setup  ## ten thousand broken requests, as many generated ones, and stories [FUZZ_REQUESTS=]
+	@FUZZ_REQUESTS="$(or $(FUZZ_REQUESTS),10000)" STORIES=200 $(PY) -m pytest \
+	  tests/functions/test_fuzz.py tests/faults/test_contract.py tests/faults/test_story.py
 
 audit: setup  ## ask the advisory service about every locked package; needs the network
 	@$(PYTHON) -m tools.setup extras

@@ -126,6 +126,7 @@ def test_where_a_stage_has_an_address_its_effects_go_there() -> None:
     assert reaching(DEV, None, None) == DEV
 
 
+@pytest.mark.slow
 def test_a_stage_with_a_bus_brings_its_events_to_the_same_consumer() -> None:
     import aws_cdk as cdk  # noqa: PLC0415 -- the CDK takes seconds to load
     from aws_cdk.assertions import Match, Template  # noqa: PLC0415 -- the CDK takes seconds to load

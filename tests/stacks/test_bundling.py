@@ -48,6 +48,7 @@ def test_without_the_target_python_an_asset_ships_source_alone_and_says_so(
     assert "ships without bytecode" in capfd.readouterr().err
 
 
+@pytest.mark.slow
 def test_the_dependencies_layer_imports_by_itself_with_the_models_it_needs(
     tmp_path: Path,
 ) -> None:

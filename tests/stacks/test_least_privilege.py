@@ -51,6 +51,11 @@ def policy(resources: Resources, function: str) -> list[Any]:
     return with_queue_names(found, queues)
 
 
+@pytest.fixture(scope="module")
+def policies(resources: Resources) -> dict[str, list[Any]]:
+    return {function: policy(resources, function) for function in FUNCTIONS}
+
+
 def _of_data(statement: dict[str, Any]) -> bool:
     actions = json.dumps(statement["Action"])
     return any(service in actions for service in ("dynamodb:", "sqs:", "secretsmanager:"))
@@ -144,18 +149,18 @@ def _read(api: Api, case_id: str, command_id: str) -> None:
 
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_a_function_asks_for_nothing_that_its_policy_does_not_allow(
-    resources: Resources, asked: dict[str, set[Call]], function: str
+    policies: dict[str, list[Any]], asked: dict[str, set[Call]], function: str
 ) -> None:
-    calls, granted = asked[function], policy(resources, function)
+    calls, granted = asked[function], policies[function]
     assert calls
     assert [call for call in calls if not allowed(granted, call)] == []
 
 
 @pytest.mark.parametrize("sample", SAMPLES.values(), ids=lambda sample: sample.name)
 def test_every_write_of_every_command_is_within_the_policy(
-    resources: Resources, sample: Any
+    policies: dict[str, list[Any]], sample: Any
 ) -> None:
-    granted = policy(resources, "commands_api")
+    granted = policies["commands_api"]
     items = [write.request for write in sample.plan.writes]
     calls = list(calls_of("dynamodb", "TransactWriteItems", {"TransactItems": items}))
     assert calls
@@ -190,17 +195,17 @@ CASE = keys.case("acme", "c-1").pk
     ids=str,
 )
 def test_what_a_function_has_no_business_with_is_denied(
-    resources: Resources, function: str, call: Call
+    policies: dict[str, list[Any]], function: str, call: Call
 ) -> None:
-    assert not allowed(policy(resources, function), call)
+    assert not allowed(policies[function], call)
 
 
-def test_the_same_put_is_allowed_inside_a_transaction(resources: Resources) -> None:
+def test_the_same_put_is_allowed_inside_a_transaction(policies: dict[str, list[Any]]) -> None:
     inside = Call("dynamodb:PutItem", "table", (CASE,), "TransactWriteItems")
-    assert allowed(policy(resources, "commands_api"), inside)
+    assert allowed(policies["commands_api"], inside)
 
 
-def test_a_scan_is_for_reconciliation_alone(resources: Resources) -> None:
+def test_a_scan_is_for_reconciliation_alone(policies: dict[str, list[Any]]) -> None:
     scan = Call("dynamodb:Scan", "table")
-    able = [name for name in FUNCTIONS if allowed(policy(resources, name), scan)]
+    able = [name for name in FUNCTIONS if allowed(policies[name], scan)]
     assert able == ["reconcile"]

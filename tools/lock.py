@@ -13,6 +13,7 @@ FILES = (
     "requirements-dev",
     "layers/dependencies/requirements",
     "tools/emulator-requirements",
+    "benchmarks/peers/requirements",
     "tools/extras-requirements",
 )
 OPTIONS = ("--universal", "--python-version", "3.11", "--generate-hashes", "--no-emit-index-url")

@@ -1,0 +1,1 @@
+"""Counts and ratios of this service beside what else a team might write."""

@@ -7,4 +7,7 @@ from holdfast.edge.clients import table
 from holdfast.edge.commands_app import commands_handler
 from holdfast.edge.write_region import only_where_written
 
-handler = cold_start.ready(only_where_written(commands_handler(table()), os.environ))
+_table = table()
+handler = cold_start.ready(
+    only_where_written(commands_handler(_table), os.environ), _table.client, _table.reader
+)

@@ -50,9 +50,13 @@ UNUSED = {
 """What packages above would bring along by themselves."""
 
 
-def python(code: str) -> str:
+def python(code: str, **more: str) -> str:
     return subprocess.run(
-        [sys.executable, "-c", code], env=ENVIRONMENT, check=True, capture_output=True, text=True
+        [sys.executable, "-c", code],
+        env=ENVIRONMENT | more,
+        check=True,
+        capture_output=True,
+        text=True,
     ).stdout
 
 
@@ -96,6 +100,25 @@ def test_commits_are_tried_once_by_the_sdk_and_reads_more_often() -> None:
         "print(*[(k.retries['total_max_attempts'], k.connect_timeout, k.read_timeout) for k in c])"
     )
     assert python(code).strip() == "(1, 1.0, 2.0) (3, 1.0, 2.0)"
+
+
+def test_before_a_snapshot_a_command_goes_up_to_the_wire_and_nothing_is_told_or_opened() -> None:
+    """The runtime's own module is stood in for; an endpoint that refuses would be seen."""
+    code = """
+import random, sys, types
+hooks = types.ModuleType("snapshot_restore_py")
+hooks.register_after_restore = lambda hook: seeded.append(hook)
+sys.modules["snapshot_restore_py"], seeded = hooks, []
+import commands_api as f
+pools = f._table.client._endpoint.http_session._manager.pools
+print(seeded == [random.seed], len(pools), "holdfast.domain.orders" in sys.modules)
+"""
+    told = python(
+        code,
+        AWS_LAMBDA_INITIALIZATION_TYPE="snap-start",
+        AWS_ENDPOINT_URL_DYNAMODB="http://127.0.0.1:9",
+    )
+    assert told.split() == ["True", "0", "True"]
 
 
 CALLS: dict[str, tuple[str, dict[str, Any]]] = {

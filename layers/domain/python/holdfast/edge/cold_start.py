@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import gc
 import os
+import random
 import sys
 from collections.abc import Callable
 from importlib import import_module
@@ -70,11 +71,24 @@ def postpone(package: str) -> None:
         setattr(sys.modules[parent], name, module)
 
 
-def ready(handler: HandlerT) -> HandlerT:
-    """The handler, when all is loaded: the collector works again, on what comes from now on."""
+def ready(handler: HandlerT, *clients: Any) -> HandlerT:
+    """The handler, when all is loaded: the collector works again, on what comes from now on.
+
+    Where a snapshot will be taken the handler of commands is primed first, and its `clients`.
+    """
+    if SNAPSHOT:
+        _reseed_copies()
+        if clients:
+            import_module("holdfast.edge.priming").prime(handler, *clients)
     gc.freeze()
     gc.enable()
     return handler
+
+
+def _reseed_copies() -> None:
+    """Let no two copies of this environment wait for the same random times."""
+    hooks = import_module("snapshot_restore_py")  # a part of the runtime, where SnapStart is
+    hooks.register_after_restore(random.seed)
 
 
 gc.disable()

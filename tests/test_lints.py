@@ -30,6 +30,7 @@ FINDERS = {
 """Who may ask an index, and why nothing is decided by its answer."""
 NONCES = {
     "edge/claiming.py": "a claim is no command: two of them are two intents",
+    "edge/cold_start.py": "copies of a snapshot are seeded anew",
     "edge/effects.py": "an attempt is no command",
     "edge/relay.py": "nor is a mark",
     "writes/table.py": "jitter",

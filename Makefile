@@ -36,7 +36,7 @@ demo: up  ## walk the main flows with real requests
 
 test: setup  ## run every test
 	@$(PYTHON) -m tools.setup extras
-	@$(PY) -m pytest tests
+	@$(PY) -m pytest -n 2 --dist loadgroup tests
 
 bench: setup  ## count and compare with peers; writes docs/performance.md
 	@PYTHONPATH=layers/domain/python $(PY) -m benchmarks

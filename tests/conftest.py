@@ -26,11 +26,16 @@ from tools.emulator import REGION, emulator
 
 ROOT = Path(__file__).resolve().parent.parent
 CREDENTIALS = {"aws_access_key_id": "test", "aws_secret_access_key": "test"}
+SHARING = ("e2e", "stacks")
+"""Folders whose tests share what takes long to make: one worker runs them all."""
 NO_RETRIES = {"total_max_attempts": 1, "mode": "standard"}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
+        folder = item.path.relative_to(ROOT / "tests").parts[0]
+        if folder in SHARING:
+            item.add_marker(pytest.mark.xdist_group(folder))
         if "endpoint" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.emulator)
 

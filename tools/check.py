@@ -15,7 +15,16 @@ CHECKS = {
     "types": ["mypy", "--no-error-summary"],
     "secrets": ["tools.secrets"],
     "dependencies": ["tools.audit"],
-    "unit tests and synth": ["pytest", "-m", "not emulator and not e2e and not slow", "tests"],
+    "unit tests and synth": [
+        "pytest",
+        "-n",
+        "2",
+        "--dist",
+        "loadgroup",
+        "-m",
+        "not emulator and not e2e and not slow",
+        "tests",
+    ],
 }
 
 

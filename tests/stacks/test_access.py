@@ -60,9 +60,7 @@ def test_queries_may_only_read_the_table_and_the_named_indexes(
     }
 
 
-def test_no_role_may_write_in_batches_or_do_everything(
-    resources: Resources, stage: str
-) -> None:
+def test_no_role_may_write_in_batches_or_do_everything(resources: Resources, stage: str) -> None:
     granted = {
         action
         for policy in resources(stage, "AWS::IAM::Policy").values()

@@ -137,7 +137,18 @@ def test_a_rule_has_a_condition() -> None:
         {None},
         object(),
     ],
-    ids=repr,
+    ids=[
+        "float",
+        "nan",
+        "NaN",
+        "Infinity",
+        "39 digits",
+        "1e126",
+        "no set",
+        "mixed",
+        "null",
+        "object",
+    ],
 )
 @pytest.mark.parametrize("place", ["item", "set", "rule"])
 def test_a_value_that_dynamodb_cannot_hold_is_refused_at_once(value: Any, place: str) -> None:

@@ -14,7 +14,9 @@ from tools.samples import SAMPLES, Sample
 
 DOCS = ROOT / "docs"
 DECISION = DOCS / "decisions" / "0005-how-each-command-writes.md"
-CHOOSING = DOCS / "choosing-a-write.md"
+CHOOSING = (
+    (ROOT / "README.md").read_text().partition("## Choosing a write\n")[2].partition("\n## ")[0]
+)
 ROUTES = {route.command.__name__: route for route in COMMANDS}
 
 
@@ -45,16 +47,14 @@ def test_a_command_writes_in_the_form_that_was_decided(name: str) -> None:
 
 
 def test_the_examples_of_the_choice_are_commands() -> None:
-    lines = [line for line in CHOOSING.read_text().splitlines() if line.startswith("| …")]
+    lines = [line for line in CHOOSING.splitlines() if line.startswith("| …")]
     examples = [re.findall(r"`([A-Z][A-Za-z]+)`", line.split("|")[-2]) for line in lines]
     assert all(len(named) == 1 and named[0] in ROUTES for named in examples), examples
     assert len(examples) == 10
 
 
 def test_every_command_that_a_document_names_is_one() -> None:
-    named = re.findall(
-        r"`(?:make plan COMMAND=)?([A-Z][a-z]+[A-Z][A-Za-z]+)`", CHOOSING.read_text()
-    )
+    named = re.findall(r"`(?:make plan COMMAND=)?([A-Z][a-z]+[A-Z][A-Za-z]+)`", CHOOSING)
     assert set(named) <= ROUTES.keys()
 
 

@@ -31,6 +31,7 @@ SHARING = ("e2e", "stacks")
 NO_RETRIES = {"total_max_attempts": 1, "mode": "standard"}
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         folder = item.path.relative_to(ROOT / "tests").parts[0]

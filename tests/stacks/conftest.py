@@ -7,6 +7,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,8 @@ def assemblies() -> dict[str, Path]:
         scratch = Path(tempfile.mkdtemp(dir=folder.parent))
         with ThreadPoolExecutor(max_workers=2) as pool:
             list(pool.map(lambda name: _synthesize(name, scratch / name), STAGES))
-        scratch.rename(folder)
+        with suppress(OSError):  # another process has made the same meanwhile
+            scratch.rename(folder)
     return {name: folder / name for name in STAGES}
 
 

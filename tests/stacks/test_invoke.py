@@ -85,11 +85,11 @@ def test_what_a_handler_raises_is_reported_as_lambda_reports_it(
 
 @pytest.fixture(scope="module")
 def sam() -> Path:
-    if not SAM.exists():
-        pytest.skip("`make test` makes the environment of SAM")
+    assert SAM.exists(), "`make test` makes the environment of SAM"
     return SAM
 
 
+@pytest.mark.slow
 def test_sam_accepts_the_template_and_lists_every_function(sam: Path, assembly: Path) -> None:
     template = ["--template-file", str(assembly / "Service.template.json")]
     listed = _run(sam, "list", "resources", "--output", "json", *template)

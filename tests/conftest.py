@@ -6,6 +6,7 @@ A test that reaches the emulator through these fixtures is marked `emulator`.
 from __future__ import annotations
 
 import ast
+import os
 import uuid
 from collections.abc import Iterator
 from contextlib import suppress
@@ -17,12 +18,17 @@ import boto3
 import pytest
 from botocore.config import Config
 from botocore.exceptions import ClientError
+from hypothesis import settings
 
 from holdfast.writes.table import Table
 from tests.commands import Office
 from tests.metering import Meter
 from tests.proxy import Proxy, proxy
 from tools.emulator import REGION, emulator
+
+settings.register_profile("steady", derandomize="EXPLORE" not in os.environ, deadline=None)
+settings.load_profile("steady")
+# The same examples every time, so that a run says what the change did; EXPLORE=1 finds new ones.
 
 ROOT = Path(__file__).resolve().parent.parent
 CREDENTIALS = {"aws_access_key_id": "test", "aws_secret_access_key": "test"}

@@ -132,10 +132,6 @@ class RowOutcome(View, kw_only=True):
     errors: list[dict[str, str]] | UnsetType = UNSET
 
 
-class Health(View, kw_only=True):
-    status: str
-
-
 class Page(View, kw_only=True):
     """One page of a list; the last one's `nextCursor` is null."""
 
